@@ -1,0 +1,279 @@
+//! Per-row measures that the host computes once, in float64, so that a criterion need not see the vectors.
+//!
+//! Every sum runs in eight fixed lanes that are added in a fixed order: the bits do not depend on threads, batch
+//! sizes or the width of the machine's registers.
+
+use crate::structure::{Obstacle, ObstacleKind};
+use crate::table::{AlignedBatch, Vectors};
+
+/// A measure of one row. r: the reference's vector, c: the candidate's.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Measure {
+    /// Σ rᵢcᵢ
+    Dot,
+    /// ‖r‖
+    NormReference,
+    /// ‖c‖
+    NormCandidate,
+    /// 1 − ½‖r/‖r‖ − c/‖c‖‖², −1..=1, exactly 1 for equal rows.
+    Cosine,
+    /// ‖r − c‖
+    L2,
+    /// max |cᵢ − rᵢ|
+    AbsMax,
+    /// max |cᵢ − rᵢ| / |rᵢ| over the elements with rᵢ ≠ 0; 0 if there is none.
+    RelMax,
+    /// Number of elements with rᵢ = 0 ≠ cᵢ.
+    RelUndefined,
+    /// Number of elements with |cᵢ − rᵢ| > atol + rtol·|rᵢ|, the negation of numpy's and torch's closeness.
+    ElementsOver {
+        /// Absolute tolerance, in the unit of the values.
+        atol: f64,
+        /// Relative tolerance, unitless.
+        rtol: f64,
+    },
+}
+
+impl Measure {
+    /// The name used in criteria and records.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Measure::Dot => "dot",
+            Measure::NormReference => "norm_reference",
+            Measure::NormCandidate => "norm_candidate",
+            Measure::Cosine => "cosine",
+            Measure::L2 => "l2",
+            Measure::AbsMax => "abs_max",
+            Measure::RelMax => "rel_max",
+            Measure::RelUndefined => "rel_undefined",
+            Measure::ElementsOver { .. } => "elements_over",
+        }
+    }
+
+    /// Whether a vector without direction leaves the measure undefined.
+    pub fn needs_direction(&self) -> bool {
+        matches!(self, Measure::Cosine)
+    }
+}
+
+/// Computes `measures` for every row of `batch`: one list of `batch.rows()` values per measure, in their order.
+///
+/// # Errors
+/// [`MeasureTrouble`] naming the rows for which a measure has no finite value: a zero vector under cosine, or finite
+/// values whose squares overflow float64. The lists are complete all the same.
+pub fn measure_rows(batch: &AlignedBatch, measures: &[Measure]) -> (Vec<Vec<f64>>, MeasureTrouble) {
+    let mut trouble = MeasureTrouble::default();
+    let lists = match (&batch.reference, &batch.candidate) {
+        (Vectors::F32(r), Vectors::F32(c)) => lists(batch, measures, r, c, &mut trouble),
+        (Vectors::F64(r), Vectors::F64(c)) => lists(batch, measures, r, c, &mut trouble),
+        // The table's invariant rules this out; widen rather than trust it.
+        (r, c) => lists(batch, measures, &widened(r), &widened(c), &mut trouble),
+    };
+    (lists, trouble)
+}
+
+/// Rows for which a measure has no value.
+#[derive(Debug, Default, Clone, PartialEq)]
+pub struct MeasureTrouble {
+    /// Ids of rows with a zero vector on either side, where a direction was asked for.
+    pub zero_norm: Vec<String>,
+    /// Ids of rows whose measure overflows.
+    pub overflow: Vec<String>,
+}
+
+impl MeasureTrouble {
+    /// Joins what another batch found.
+    pub fn extend(&mut self, other: MeasureTrouble) {
+        self.zero_norm.extend(other.zero_norm);
+        self.overflow.extend(other.overflow);
+    }
+
+    /// The findings as obstacles to a comparison; empty if every measure has a value.
+    pub fn obstacles(mut self) -> Vec<Obstacle> {
+        let mut found = Vec::new();
+        for (kind, ids, what) in [
+            (ObstacleKind::ZeroNorm, &mut self.zero_norm, "have a zero vector, which has no cosine with anything"),
+            (ObstacleKind::MeasureOverflow, &mut self.overflow, "have finite values whose measure overflows float64"),
+        ] {
+            if ids.is_empty() {
+                continue;
+            }
+            ids.sort_unstable();
+            let rows = ids.len() as u64;
+            let first = ids[0].clone();
+            ids.truncate(Obstacle::IDS);
+            let message = if rows == 1 {
+                format!("row `{first}` {}", what.replacen("have", "has", 1))
+            } else {
+                format!("{rows} rows {what}, `{first}` first")
+            };
+            found.push(Obstacle { kind, side: None, rows, ids: ids.clone(), message });
+        }
+        found
+    }
+}
+
+fn widened(values: &Vectors) -> Vec<f64> {
+    match values {
+        Vectors::F32(v) => v.iter().map(|&x| f64::from(x)).collect(),
+        Vectors::F64(v) => v.clone(),
+    }
+}
+
+fn lists<T: Copy + Into<f64>>(
+    batch: &AlignedBatch,
+    measures: &[Measure],
+    reference: &[T],
+    candidate: &[T],
+    trouble: &mut MeasureTrouble,
+) -> Vec<Vec<f64>> {
+    let rows = batch.rows();
+    let mut lists: Vec<Vec<f64>> = measures.iter().map(|_| Vec::with_capacity(rows)).collect();
+    let needs_norms = measures.iter().any(|m| {
+        matches!(m, Measure::Cosine | Measure::NormReference | Measure::NormCandidate)
+    });
+    let dims = batch.dims.max(1);
+    for (row, (r, c)) in reference.chunks_exact(dims).zip(candidate.chunks_exact(dims)).enumerate() {
+        let (norm_r, norm_c) =
+            if needs_norms { (norm(r), norm(c)) } else { (f64::NAN, f64::NAN) };
+        let (mut zero, mut overflow) = (false, false);
+        for (measure, list) in measures.iter().zip(&mut lists) {
+            let value = match *measure {
+                Measure::Dot => lanes(r, c, |r, c| r * c),
+                Measure::NormReference => norm_r,
+                Measure::NormCandidate => norm_c,
+                Measure::Cosine if norm_r == 0.0 || norm_c == 0.0 => {
+                    zero = true;
+                    f64::NAN
+                }
+                Measure::Cosine => cosine(r, c, norm_r, norm_c),
+                Measure::L2 => lanes(r, c, |r, c| (r - c) * (r - c)).sqrt(),
+                Measure::AbsMax => abs_max(r, c),
+                Measure::RelMax => rel_max(r, c),
+                Measure::RelUndefined => count(r, c, |r, c| r == 0.0 && c != 0.0),
+                Measure::ElementsOver { atol, rtol } => {
+                    count(r, c, |r, c| (c - r).abs() > atol + rtol * r.abs())
+                }
+            };
+            overflow |= !value.is_finite() && !zero;
+            list.push(value);
+        }
+        if zero {
+            trouble.zero_norm.push(batch.ids.get(row).to_owned());
+        }
+        if overflow {
+            trouble.overflow.push(batch.ids.get(row).to_owned());
+        }
+    }
+    lists
+}
+
+const LANES: usize = 8;
+
+/// Σ f(rᵢ, cᵢ) in eight lanes, then ((0+4)+(2+6))+((1+5)+(3+7)), then the rest in order.
+#[inline]
+fn lanes<T: Copy + Into<f64>>(r: &[T], c: &[T], f: impl Fn(f64, f64) -> f64) -> f64 {
+    let mut sums = [0.0f64; LANES];
+    let (r_chunks, c_chunks) = (r.chunks_exact(LANES), c.chunks_exact(LANES));
+    let (r_rest, c_rest) = (r_chunks.remainder(), c_chunks.remainder());
+    for (r, c) in r_chunks.zip(c_chunks) {
+        for lane in 0..LANES {
+            sums[lane] += f(r[lane].into(), c[lane].into());
+        }
+    }
+    let mut sum = ((sums[0] + sums[4]) + (sums[2] + sums[6])) + ((sums[1] + sums[5]) + (sums[3] + sums[7]));
+    for (&r, &c) in r_rest.iter().zip(c_rest) {
+        sum += f(r.into(), c.into());
+    }
+    sum
+}
+
+fn norm<T: Copy + Into<f64>>(x: &[T]) -> f64 {
+    lanes(x, x, |a, _| a * a).sqrt()
+}
+
+/// Cosine similarity as 1 − ½‖r̂ − ĉ‖².
+///
+/// Shapes: `r`, `c`: `[dims]`, both with a norm above 0. Returns: unitless, −1..=1.
+/// Source: ‖a − b‖² = 2 − 2 cos θ for unit vectors.
+fn cosine<T: Copy + Into<f64>>(r: &[T], c: &[T], norm_r: f64, norm_c: f64) -> f64 {
+    1.0 - 0.5 * lanes(r, c, |r, c| {
+        let d = r / norm_r - c / norm_c;
+        d * d
+    })
+}
+
+fn abs_max<T: Copy + Into<f64>>(r: &[T], c: &[T]) -> f64 {
+    r.iter().zip(c).fold(0.0, |max, (&r, &c)| f64::max(max, (c.into() - r.into()).abs()))
+}
+
+fn rel_max<T: Copy + Into<f64>>(r: &[T], c: &[T]) -> f64 {
+    r.iter().zip(c).fold(0.0, |max, (&r, &c)| {
+        let (r, c): (f64, f64) = (r.into(), c.into());
+        if r == 0.0 { max } else { f64::max(max, (c - r).abs() / r.abs()) }
+    })
+}
+
+fn count<T: Copy + Into<f64>>(r: &[T], c: &[T], over: impl Fn(f64, f64) -> bool) -> f64 {
+    r.iter().zip(c).filter(|&(&r, &c)| over(r.into(), c.into())).count() as f64
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::table::Texts;
+
+    fn one_row(r: &[f64], c: &[f64]) -> AlignedBatch {
+        let mut ids = Texts::default();
+        ids.push("a");
+        AlignedBatch {
+            ids,
+            labels: Texts::default(),
+            dims: r.len(),
+            reference: Vectors::F64(r.to_vec()),
+            candidate: Vectors::F64(c.to_vec()),
+        }
+    }
+
+    #[test]
+    fn equal_rows_have_a_cosine_of_exactly_one() {
+        let row: Vec<f64> = (0..383).map(|i| (f64::from(i) * 0.37).sin() * 1e-3).collect();
+        let (lists, trouble) = measure_rows(&one_row(&row, &row), &[Measure::Cosine, Measure::AbsMax]);
+        assert_eq!(lists, vec![vec![1.0], vec![0.0]]);
+        assert_eq!(trouble, MeasureTrouble::default());
+    }
+
+    #[test]
+    fn every_measure_follows_its_formula() {
+        // r = (3, 0, 4), c = (3, 1, 2), worked by hand.
+        let measures = [
+            Measure::Dot,
+            Measure::NormReference,
+            Measure::L2,
+            Measure::AbsMax,
+            Measure::RelMax,
+            Measure::RelUndefined,
+            Measure::ElementsOver { atol: 0.5, rtol: 0.25 },
+            Measure::ElementsOver { atol: 1.0, rtol: 0.25 },
+        ];
+        let (lists, _) = measure_rows(&one_row(&[3.0, 0.0, 4.0], &[3.0, 1.0, 2.0]), &measures);
+        let values: Vec<f64> = lists.iter().map(|l| l[0]).collect();
+        assert_eq!(values, vec![17.0, 5.0, 5f64.sqrt(), 2.0, 0.5, 1.0, 2.0, 0.0]);
+    }
+
+    #[test]
+    fn a_zero_vector_is_named_and_never_gets_a_cosine() {
+        let (lists, trouble) = measure_rows(&one_row(&[0.0, 0.0], &[1.0, 0.0]), &[Measure::Cosine]);
+        assert!(lists[0][0].is_nan());
+        let obstacles = trouble.obstacles();
+        assert_eq!(obstacles[0].kind, ObstacleKind::ZeroNorm);
+        assert_eq!(obstacles[0].ids, ["a"]);
+    }
+
+    #[test]
+    fn an_overflow_is_an_obstacle_and_not_a_large_difference() {
+        let (_, trouble) = measure_rows(&one_row(&[1e300, 0.0], &[1e300, 1.0]), &[Measure::NormReference]);
+        assert_eq!(trouble.obstacles()[0].kind, ObstacleKind::MeasureOverflow);
+    }
+}

@@ -1,0 +1,22 @@
+//! Rebuilds the standard criteria into wasm-checks/standard/prebuilt, with their digests.
+//! A test compares what it would write with what is there.
+
+use fascicolo_criterion::{Toolchain, compile, digest};
+use std::path::Path;
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let standard = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../wasm-checks/standard");
+    let cache = tempfile::tempdir()?;
+    let toolchain = Toolchain::prepare(cache.path(), &|line| eprintln!("{line}"))?;
+    let mut sums = String::new();
+    for name in ["allclose", "cosine"] {
+        let source = std::fs::read_to_string(standard.join(format!("{name}.rs")))?;
+        let compiled = compile::compile(&toolchain, name, &source, &|| false)?;
+        std::fs::write(standard.join(format!("prebuilt/{name}.wasm")), &compiled.component)?;
+        sums += &format!("{}  {name}.wasm\n", digest(&compiled.component));
+        eprintln!("{name}: {} bytes, {} ms, {}", compiled.component.len(), compiled.elapsed_ms, compiled.confinement.name());
+    }
+    std::fs::write(standard.join("prebuilt/SHA256SUMS"), &sums)?;
+    print!("{sums}");
+    Ok(())
+}

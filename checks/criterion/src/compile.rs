@@ -1,0 +1,170 @@
+//! A Rust cell → a component: one rustc call in its jail, then componentisation in this process.
+
+use crate::error::{CriterionError, Diagnostic};
+use crate::jail::{self, Confinement};
+use crate::toolchain::{Toolchain, code_options};
+use std::ffi::OsString;
+use std::path::Path;
+use std::time::Instant;
+
+/// A compiled cell.
+#[derive(Debug, Clone)]
+pub struct Compiled {
+    /// The component.
+    pub component: Vec<u8>,
+    /// What held the compiler.
+    pub confinement: Confinement,
+    /// Wall time, milliseconds.
+    pub elapsed_ms: u64,
+}
+
+/// Names a criterion can have: they become file names and Jupyter option values.
+pub fn check_name(name: &str) -> Result<(), CriterionError> {
+    let fits = name.len() <= 64
+        && name.starts_with(|c: char| c.is_ascii_alphabetic())
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_');
+    if fits { Ok(()) } else { Err(CriterionError::BadName { name: name.to_owned() }) }
+}
+
+/// Compiles `source` into a component.
+///
+/// The same source, sdk and rustc give the same bytes, in any folder and on any machine.
+pub fn compile(
+    toolchain: &Toolchain,
+    name: &str,
+    source: &str,
+    interrupted: &dyn Fn() -> bool,
+) -> Result<Compiled, CriterionError> {
+    check_name(name)?;
+    crate::gate::reads_no_files(name, source)?;
+    let started = Instant::now();
+    let io = |what: &str| {
+        let what = what.to_owned();
+        move |source| CriterionError::Io { what, source }
+    };
+    let folder = tempfile::Builder::new()
+        .prefix("fascicolo-criterion-")
+        .tempdir()
+        .map_err(io("create a temporary folder"))?;
+    // The prelude comes last, where it moves no line or column of the cell.
+    let file = format!("{name}.rs");
+    std::fs::write(folder.path().join(&file), format!("{source}\n#[allow(unused_imports)] use fascicolo::prelude::*;\n"))
+        .map_err(io("write the cell"))?;
+
+    let mut args: Vec<OsString> = [
+        file.as_str(), "--crate-type=cdylib", "--crate-name=criterion", "--target=wasm32-unknown-unknown",
+        "--error-format=json", "--cap-lints=allow", "--emit=link=criterion.wasm,dep-info=criterion.d",
+    ]
+    .map(OsString::from)
+    .to_vec();
+    args.extend(code_options().map(OsString::from));
+    args.extend(toolchain.remaps(folder.path(), "cell"));
+    let mut extern_sdk = OsString::from("--extern=fascicolo=");
+    extern_sdk.push(&toolchain.sdk_rlib);
+    args.push(extern_sdk);
+
+    let readable = vec![toolchain.sysroot.clone(), toolchain.sdk_rlib.clone()];
+    let ended = jail::run(&toolchain.rustc, args, folder.path(), readable, interrupted)?;
+    if let Some(why) = ended.stopped {
+        return Err(CriterionError::CompilerStopped { name: name.to_owned(), why });
+    }
+    let (diagnostics, foreign) = read_diagnostics(&ended.stderr, &file);
+    if foreign {
+        return Err(CriterionError::ReadsFiles { name: name.to_owned(), what: "the compiler read another file".into(), line: 0 });
+    }
+    if !ended.success {
+        return Err(CriterionError::DoesNotCompile { name: name.to_owned(), diagnostics });
+    }
+    read_nothing_else(name, folder.path(), &file)?;
+    let module = std::fs::read(folder.path().join("criterion.wasm")).map_err(io("read the compiled cell"))?;
+    let component = componentize(name, &module)?;
+    Ok(Compiled {
+        component,
+        confinement: ended.confinement,
+        elapsed_ms: started.elapsed().as_millis() as u64,
+    })
+}
+
+/// Wraps a core module, which carries the contract's type in a custom section, into a component.
+pub fn componentize(name: &str, module: &[u8]) -> Result<Vec<u8>, CriterionError> {
+    let not = |why: String| CriterionError::NotAComponent { name: name.to_owned(), why };
+    wit_component::ComponentEncoder::default()
+        .validate(true)
+        .module(module)
+        .and_then(|mut encoder| encoder.encode())
+        .map_err(|error| not(format!("{error:#}")))
+}
+
+/// rustc lists every source file it read: it must be the cell alone.
+fn read_nothing_else(name: &str, folder: &Path, file: &str) -> Result<(), CriterionError> {
+    let list = std::fs::read_to_string(folder.join("criterion.d"))
+        .map_err(|source| CriterionError::Io { what: "read the list of files that the compiler read".into(), source })?;
+    for line in list.lines() {
+        if line.starts_with('#') || line.trim().is_empty() {
+            continue;
+        }
+        let (target, sources) = line.split_once(": ").unwrap_or((line.trim_end_matches(':'), ""));
+        let only_cell = sources.is_empty() || sources == file;
+        if !only_cell || !(target.starts_with("criterion.") || target == file) {
+            return Err(CriterionError::ReadsFiles {
+                name: name.to_owned(),
+                what: "the compiler read another file".to_owned(),
+                line: 0,
+            });
+        }
+    }
+    Ok(())
+}
+
+/// The errors in rustc's JSON, and whether any message quotes a file that is neither the cell nor a library.
+fn read_diagnostics(stderr: &str, file: &str) -> (Vec<Diagnostic>, bool) {
+    let mut diagnostics = Vec::new();
+    let mut foreign = false;
+    for line in stderr.lines() {
+        let Ok(message) = serde_json::from_str::<serde_json::Value>(line) else { continue };
+        let mut quoted = Vec::new();
+        files_quoted(&message, &mut quoted);
+        foreign |= quoted.iter().any(|f| f != file && f != &format!("cell/{file}") && !known_library(f));
+        if message["level"] != "error" {
+            continue;
+        }
+        let text = message["message"].as_str().unwrap_or_default().to_owned();
+        if text.starts_with("aborting due to") || text.starts_with("could not compile") {
+            continue;
+        }
+        let span = message["spans"].as_array().and_then(|spans| {
+            spans.iter().find(|s| s["is_primary"] == true && in_cell(s, file)).or(spans.iter().find(|s| in_cell(s, file)))
+        });
+        let number = |key: &str| span.and_then(|s| s[key].as_u64()).unwrap_or(0) as u32;
+        diagnostics.push(Diagnostic {
+            line: number("line_start"),
+            column: number("column_start"),
+            message: text,
+            rendered: message["rendered"].as_str().unwrap_or_default().to_owned(),
+        });
+    }
+    (diagnostics, foreign)
+}
+
+fn in_cell(span: &serde_json::Value, file: &str) -> bool {
+    span["file_name"].as_str().is_some_and(|f| f == file || f == format!("cell/{file}"))
+}
+
+fn known_library(file: &str) -> bool {
+    file.starts_with("sdk/") || file.starts_with("/rustc/") || file.starts_with('<') || file.contains("/lib/rustlib/")
+}
+
+fn files_quoted(value: &serde_json::Value, into: &mut Vec<String>) {
+    match value {
+        serde_json::Value::Object(map) => {
+            for (key, value) in map {
+                match value.as_str() {
+                    Some(file) if key == "file_name" => into.push(file.to_owned()),
+                    _ => files_quoted(value, into),
+                }
+            }
+        }
+        serde_json::Value::Array(list) => list.iter().for_each(|v| files_quoted(v, into)),
+        _ => {}
+    }
+}

@@ -1,0 +1,294 @@
+//! Everything that can go wrong with a criterion, none of which is a verdict.
+
+use fascicolo_contract::{Explain, Standing};
+
+/// One message of the compiler, pointing into the cell.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Diagnostic {
+    /// Line of the cell, from 1; 0 if the message has no place.
+    pub line: u32,
+    /// Column, from 1.
+    pub column: u32,
+    /// The message alone.
+    pub message: String,
+    /// The message as rustc draws it, with the lines of the cell.
+    pub rendered: String,
+}
+
+/// Why a criterion could not be compiled, admitted or run to its end.
+#[derive(Debug, thiserror::Error)]
+pub enum CriterionError {
+    /// There is no rustc on this machine.
+    #[error("no rustc was found, which a criterion in Rust is compiled with")]
+    NoCompiler(#[source] std::io::Error),
+    /// The wasm32 target is missing and could not be added.
+    #[error("rustc has no wasm32-unknown-unknown target, and `rustup target add` did not help: {detail}")]
+    NoTarget {
+        /// What rustup said.
+        detail: String,
+    },
+    /// Files of the cache or of a temporary folder could not be written.
+    #[error("could not {what}")]
+    Io {
+        /// What was attempted.
+        what: String,
+        /// Why not.
+        #[source]
+        source: std::io::Error,
+    },
+    /// The sdk itself did not compile: the toolchain is not one we know.
+    #[error("the criterion sdk does not compile with this rustc: {detail}")]
+    SdkDoesNotBuild {
+        /// The compiler's output.
+        detail: String,
+    },
+    /// The name is not one a criterion can have.
+    #[error("`{name}` cannot name a criterion")]
+    BadName {
+        /// The name.
+        name: String,
+    },
+    /// The author's code has errors.
+    #[error("criterion `{name}` does not compile: {}", first_of(diagnostics))]
+    DoesNotCompile {
+        /// The criterion.
+        name: String,
+        /// All errors.
+        diagnostics: Vec<Diagnostic>,
+    },
+    /// The cell would read files while it compiles.
+    #[error("criterion `{name}` may not read files: {what} at line {line}")]
+    ReadsFiles {
+        /// The criterion.
+        name: String,
+        /// The construct.
+        what: String,
+        /// Line of the cell, from 1; 0 if only the compiler's list of read files told.
+        line: u32,
+    },
+    /// The compiler was stopped.
+    #[error("compiling criterion `{name}` was stopped: {why}")]
+    CompilerStopped {
+        /// The criterion.
+        name: String,
+        /// The limit, or the signal.
+        why: String,
+    },
+    /// The bytes are no component that we run.
+    #[error("criterion `{name}` is not a component that can be run: {why}")]
+    NotAComponent {
+        /// The criterion.
+        name: String,
+        /// What the validator said.
+        why: String,
+    },
+    /// The component wants something from outside.
+    #[error("criterion `{name}` imports {imports}; a criterion imports nothing")]
+    Imports {
+        /// The criterion.
+        name: String,
+        /// What it imports.
+        imports: String,
+    },
+    /// The component speaks another contract.
+    #[error("criterion `{name}` does not export fascicolo:criterion/criterion@0.1.0")]
+    OtherContract {
+        /// The criterion.
+        name: String,
+    },
+    /// There is no criterion of this name.
+    #[error("there is no criterion `{name}`")]
+    Unknown {
+        /// The name.
+        name: String,
+        /// The names there are.
+        known: Vec<String>,
+    },
+    /// A parameter is missing, unknown, or not a finite number.
+    #[error("criterion `{name}`: {what}")]
+    Parameters {
+        /// The criterion.
+        name: String,
+        /// Which parameter, and what about it.
+        what: String,
+        /// What the criterion takes.
+        takes: String,
+    },
+    /// The fuel is used up.
+    #[error("criterion `{name}` used all {fuel} units of fuel it had for {during}")]
+    OutOfFuel {
+        /// The criterion.
+        name: String,
+        /// What it had.
+        fuel: u64,
+        /// `describing itself`, `rows 1 to 1024`, `its verdict`.
+        during: String,
+    },
+    /// Memory, tables, instances or results over the limit.
+    #[error("criterion `{name}` went over its limit during {during}: {limit}")]
+    OverLimit {
+        /// The criterion.
+        name: String,
+        /// Where.
+        during: String,
+        /// Which limit, with its figure.
+        limit: String,
+    },
+    /// The backstop in wall time.
+    #[error("criterion `{name}` was still running after {seconds} s during {during}")]
+    Deadline {
+        /// The criterion.
+        name: String,
+        /// Where.
+        during: String,
+        /// The backstop.
+        seconds: u64,
+    },
+    /// The user interrupted.
+    #[error("criterion `{name}` was interrupted during {during}")]
+    Interrupted {
+        /// The criterion.
+        name: String,
+        /// Where.
+        during: String,
+    },
+    /// The module trapped.
+    #[error("criterion `{name}` trapped during {during}: {why}")]
+    Trapped {
+        /// The criterion.
+        name: String,
+        /// Where.
+        during: String,
+        /// The trap.
+        why: String,
+    },
+    /// The criterion itself says that it cannot answer.
+    #[error("criterion `{name}` cannot answer: {why}")]
+    CannotAnswer {
+        /// The criterion.
+        name: String,
+        /// Its own words.
+        why: String,
+    },
+    /// Our runtime is at fault.
+    #[error("the WebAssembly runtime failed: {why}")]
+    Runtime {
+        /// What it said.
+        why: String,
+    },
+}
+
+fn first_of(diagnostics: &[Diagnostic]) -> String {
+    match diagnostics.first() {
+        Some(d) if d.line > 0 => format!("{} (line {}, column {})", d.message, d.line, d.column),
+        Some(d) => d.message.clone(),
+        None => "the compiler gave no reason".to_owned(),
+    }
+}
+
+impl Explain for CriterionError {
+    fn kind(&self) -> &'static str {
+        match self {
+            CriterionError::NoCompiler(_) => "no_compiler",
+            CriterionError::NoTarget { .. } => "no_wasm_target",
+            CriterionError::Io { .. } => "io",
+            CriterionError::SdkDoesNotBuild { .. } => "sdk_does_not_build",
+            CriterionError::BadName { .. } => "bad_name",
+            CriterionError::DoesNotCompile { .. } => "does_not_compile",
+            CriterionError::ReadsFiles { .. } => "reads_files",
+            CriterionError::CompilerStopped { .. } => "compiler_stopped",
+            CriterionError::NotAComponent { .. } => "not_a_component",
+            CriterionError::Imports { .. } => "imports",
+            CriterionError::OtherContract { .. } => "other_contract",
+            CriterionError::Unknown { .. } => "unknown_criterion",
+            CriterionError::Parameters { .. } => "parameters",
+            CriterionError::OutOfFuel { .. } => "out_of_fuel",
+            CriterionError::OverLimit { .. } => "over_limit",
+            CriterionError::Deadline { .. } => "deadline",
+            CriterionError::Interrupted { .. } => "interrupted",
+            CriterionError::Trapped { .. } => "trapped",
+            CriterionError::CannotAnswer { .. } => "cannot_answer",
+            CriterionError::Runtime { .. } => "runtime",
+        }
+    }
+
+    fn place(&self) -> Option<String> {
+        match self {
+            CriterionError::DoesNotCompile { name, diagnostics } => {
+                let line = diagnostics.first().map_or(0, |d| d.line);
+                Some(if line > 0 { format!("criterion {name}, line {line}") } else { format!("criterion {name}") })
+            }
+            CriterionError::ReadsFiles { name, line, .. } if *line > 0 => Some(format!("criterion {name}, line {line}")),
+            CriterionError::BadName { name }
+            | CriterionError::ReadsFiles { name, .. }
+            | CriterionError::CompilerStopped { name, .. }
+            | CriterionError::NotAComponent { name, .. }
+            | CriterionError::Imports { name, .. }
+            | CriterionError::OtherContract { name }
+            | CriterionError::Unknown { name, .. }
+            | CriterionError::Parameters { name, .. }
+            | CriterionError::OutOfFuel { name, .. }
+            | CriterionError::OverLimit { name, .. }
+            | CriterionError::Deadline { name, .. }
+            | CriterionError::Interrupted { name, .. }
+            | CriterionError::Trapped { name, .. }
+            | CriterionError::CannotAnswer { name, .. } => Some(format!("criterion {name}")),
+            CriterionError::NoCompiler(_)
+            | CriterionError::NoTarget { .. }
+            | CriterionError::Io { .. }
+            | CriterionError::SdkDoesNotBuild { .. }
+            | CriterionError::Runtime { .. } => None,
+        }
+    }
+
+    fn next_step(&self) -> String {
+        match self {
+            CriterionError::NoCompiler(_) => {
+                "install Rust (rustup.rs), or use a standard criterion, which needs no compiler: see `%criterion list`".into()
+            }
+            CriterionError::NoTarget { .. } => {
+                "run `rustup target add wasm32-unknown-unknown`; without rustup's server, build the target's libraries \
+                 from the distribution's Rust sources (Debian: rust-web-src) with `-Zbuild-std=std,panic_abort`"
+                    .into()
+            }
+            CriterionError::Io { .. } => "check the space and permissions of the folder named".into(),
+            CriterionError::SdkDoesNotBuild { .. } => "use rustc 1.85 or newer".into(),
+            CriterionError::BadName { .. } => "use letters, digits, `-` and `_`, beginning with a letter, at most 64".into(),
+            CriterionError::DoesNotCompile { .. } => "mend the line named; `%help criterion` shows a whole criterion".into(),
+            CriterionError::ReadsFiles { .. } => {
+                "pass numbers as parameters; everything else a criterion sees comes from the rows".into()
+            }
+            CriterionError::CompilerStopped { .. } => "make the cell smaller".into(),
+            CriterionError::NotAComponent { .. } | CriterionError::OtherContract { .. } => {
+                "build it for fascicolo:criterion@0.1.0, whose WIT stands in wasm-checks/wit".into()
+            }
+            CriterionError::Imports { .. } => {
+                "build it for wasm32-unknown-unknown without WASI; it needs no clock, files or randomness".into()
+            }
+            CriterionError::Unknown { known, .. } if known.is_empty() => "write it in a `%%criterion NAME` cell".into(),
+            CriterionError::Unknown { known, .. } => {
+                format!("write it in a `%%criterion NAME` cell, or use one of: {}", known.join(", "))
+            }
+            CriterionError::Parameters { takes, .. } => format!("it takes {takes}"),
+            CriterionError::OutOfFuel { .. } => "look for a loop that does not end, or that grows with the square of the rows".into(),
+            CriterionError::OverLimit { .. } => "keep state in accumulators rather than in lists of rows".into(),
+            CriterionError::Deadline { .. } => "run it again on a quieter machine; the fuel it used is the same on any".into(),
+            CriterionError::Interrupted { .. } => "run the cell again when you want its answer".into(),
+            CriterionError::Trapped { .. } => "look for an index out of range, a division by zero or a panic".into(),
+            CriterionError::CannotAnswer { .. } => "mend the criterion for the row named, or find out why the row is so".into(),
+            CriterionError::Runtime { .. } => "report this with the criterion's source".into(),
+        }
+    }
+
+    fn standing(&self) -> Standing {
+        match self {
+            CriterionError::BadName { .. }
+            | CriterionError::DoesNotCompile { .. }
+            | CriterionError::Unknown { .. }
+            | CriterionError::Parameters { .. } => Standing::Usage,
+            CriterionError::ReadsFiles { .. } | CriterionError::Imports { .. } => Standing::Refused,
+            CriterionError::Runtime { .. } => Standing::OurFault,
+            _ => Standing::CannotTell,
+        }
+    }
+}

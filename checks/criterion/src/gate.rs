@@ -1,0 +1,99 @@
+//! What a cell's tokens already give away: a criterion that would read files is refused before any compiler sees it.
+//!
+//! Identifiers cannot be put together from pieces in stable Rust, so a cell that reads a file must contain one of a few
+//! words, through whatever macro. Two more gates stand behind this one: Landlock around the compiler where the kernel
+//! has it, and the compiler's own list of the files it read.
+
+use crate::error::CriterionError;
+use proc_macro2::{TokenStream, TokenTree};
+
+/// Refuses tokens that make the compiler read other files or the environment.
+///
+/// # Errors
+/// [`CriterionError::ReadsFiles`] with the construct and its line. A cell that is not even a stream of tokens is let
+/// through: rustc explains that better, and will not get further.
+pub fn reads_no_files(name: &str, source: &str) -> Result<(), CriterionError> {
+    let Ok(tokens) = source.parse::<TokenStream>() else { return Ok(()) };
+    walk(name, tokens)
+}
+
+fn walk(name: &str, tokens: TokenStream) -> Result<(), CriterionError> {
+    let refuse = |what: String, line: usize| {
+        Err(CriterionError::ReadsFiles { name: name.to_owned(), what, line: line as u32 })
+    };
+    let tokens: Vec<TokenTree> = tokens.into_iter().collect();
+    for (i, token) in tokens.iter().enumerate() {
+        match token {
+            TokenTree::Group(group) => walk(name, group.stream())?,
+            TokenTree::Ident(ident) => {
+                let word = ident.to_string();
+                let word = word.strip_prefix("r#").unwrap_or(&word);
+                let line = ident.span().start().line;
+                match word {
+                    "include" | "include_str" | "include_bytes" => return refuse(format!("`{word}!`"), line),
+                    "env" | "option_env" if followed_by(&tokens, i, '!') => {
+                        return refuse(format!("`{word}!`"), line);
+                    }
+                    // `mod x;`, also with `#[path]` or with `x` from a macro; `mod x { … }` is fine.
+                    "mod" if ends_without_body(&tokens[i + 1..]) => {
+                        return refuse("a module in another file".to_owned(), line);
+                    }
+                    _ => {}
+                }
+            }
+            TokenTree::Punct(_) | TokenTree::Literal(_) => {}
+        }
+    }
+    Ok(())
+}
+
+fn followed_by(tokens: &[TokenTree], i: usize, mark: char) -> bool {
+    matches!(tokens.get(i + 1), Some(TokenTree::Punct(p)) if p.as_char() == mark)
+}
+
+fn ends_without_body(after: &[TokenTree]) -> bool {
+    for token in after.iter().take(3) {
+        match token {
+            TokenTree::Punct(p) if p.as_char() == ';' => return true,
+            TokenTree::Group(_) => return false,
+            _ => {}
+        }
+    }
+    false
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_way_to_read_a_file_is_refused_with_its_line() {
+        for cell in [
+            "\nconst X: &str = include_str!(\"/etc/hostname\");",
+            "\nconst X: &[u8] = core::include_bytes! {\"/etc/hostname\"};",
+            "\ninclude!(\"/etc/passwd\");",
+            "\nuse std::include_str as read; const X: &str = read!(\"/etc/hostname\");",
+            "\nmacro_rules! m { ($i:ident) => { $i!(\"/etc/hostname\") } } const X: &str = m!(include_str);",
+            "\n#[path = \"/etc/passwd\"] mod x;",
+            "\nmod x;",
+            "\nmacro_rules! m { ($i:ident) => { mod $i; } } m!(x);",
+            "\nconst X: &str = env!(\"HOME\");",
+            "\nr#include_str!(\"/etc/hostname\");",
+        ] {
+            match reads_no_files("c", cell) {
+                Err(CriterionError::ReadsFiles { line: 2, .. }) => {}
+                other => panic!("{cell}: {other:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn words_in_comments_texts_and_names_do_no_harm() {
+        reads_no_files(
+            "c",
+            "//! include_str!(\"x\")\nmod inner { pub fn env() {} }\nfn f() { let included = \"include!\"; let path = 1; inner::env(); }",
+        )
+        .unwrap();
+    }
+}

@@ -1,0 +1,505 @@
+//! Hosts a component: admits it, feeds it rows under limits, takes its answer.
+//!
+//! There is one mode, the strict one: fuel decides, wall time is a backstop only; NaN bits are canonical; no threads,
+//! relaxed SIMD or imports. The same component, parameters and rows give the same answer and the same fuel anywhere.
+
+use crate::error::CriterionError;
+use fascicolo_contract::AlignedBatch;
+use fascicolo_contract::measure::Measure;
+use fascicolo_contract::table::{Texts, Vectors};
+use fascicolo_contract::verdict::{self, Description, Judgement, MeasureAsked, Outcome, Parameter};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+use wasmtime::component::{Component, Linker};
+use wasmtime::{Config, Engine, Store, Trap};
+
+mod bindings {
+    wasmtime::component::bindgen!({ path: "../../wasm-checks/wit", world: "check" });
+}
+use bindings::Check;
+use bindings::exports::fascicolo::criterion::criterion as wire;
+
+/// Fuel for describing itself, taking parameters, and its verdict, each: under a second of instructions.
+pub const BASE_FUEL: u64 = 500_000_000;
+/// Fuel for each row, besides [`FUEL_PER_VALUE`].
+pub const FUEL_PER_ROW: u64 = 50_000;
+/// Fuel for each value of each row.
+pub const FUEL_PER_VALUE: u64 = 500;
+/// All linear memories of one criterion together.
+pub const MEMORY_BYTES: usize = 256 << 20;
+/// Entries of all its tables together.
+pub const TABLE_ENTRIES: usize = 100_000;
+/// Core instances of one component.
+pub const INSTANCES: usize = 64;
+/// Bytes of stack.
+pub const STACK_BYTES: usize = 512 << 10;
+/// Bytes of an answer or a state.
+pub const ANSWER_BYTES: usize = 16 << 20;
+/// Bytes of a component.
+pub const COMPONENT_BYTES: usize = 64 << 20;
+/// Wall time of one call: a backstop against faults of ours, far beyond what the fuel allows.
+const DEADLINE: Duration = Duration::from_secs(120);
+const TICK: Duration = Duration::from_millis(20);
+
+/// The engine that all criteria of a process share.
+#[derive(Clone)]
+pub struct Host {
+    engine: Engine,
+    ticks: Arc<AtomicU64>,
+}
+
+impl Host {
+    /// Starts the engine, and the thread that ends calls on interruption.
+    pub fn new() -> Result<Host, CriterionError> {
+        let mut config = Config::new();
+        config
+            .consume_fuel(true)
+            .epoch_interruption(true)
+            .cranelift_nan_canonicalization(true)
+            .wasm_relaxed_simd(false)
+            .wasm_memory64(false)
+            .wasm_multi_memory(false)
+            .wasm_component_model(true)
+            .max_wasm_stack(STACK_BYTES);
+        let engine = Engine::new(&config).map_err(runtime)?;
+        let ticks = Arc::new(AtomicU64::new(0));
+        let (weak, counter) = (engine.weak(), ticks.clone());
+        std::thread::spawn(move || {
+            // Ends with the last engine.
+            while let Some(engine) = weak.upgrade() {
+                engine.increment_epoch();
+                counter.fetch_add(1, Ordering::Relaxed);
+                drop(engine);
+                std::thread::sleep(TICK);
+            }
+        });
+        Ok(Host { engine, ticks })
+    }
+
+    /// Admits a component: compiles it, checks that it imports nothing and speaks the contract, asks what it is.
+    pub fn admit(&self, name: &str, bytes: &[u8]) -> Result<Admitted, CriterionError> {
+        let not = |why: String| CriterionError::NotAComponent { name: name.to_owned(), why };
+        if bytes.len() > COMPONENT_BYTES {
+            return Err(not(format!("it has {} bytes; the limit is {COMPONENT_BYTES}", bytes.len())));
+        }
+        if !bytes.starts_with(b"\0asm") {
+            return Err(not("it does not begin as WebAssembly does".into()));
+        }
+        let component = Component::from_binary(&self.engine, bytes).map_err(|e| not(format!("{e:#}")))?;
+        let imports: Vec<String> =
+            component.component_type().imports(&self.engine).map(|(import, _)| format!("`{import}`")).collect();
+        if !imports.is_empty() {
+            return Err(CriterionError::Imports { name: name.to_owned(), imports: imports.join(", ") });
+        }
+        let mut admitted = Admitted {
+            name: name.to_owned(),
+            host: self.clone(),
+            component,
+            description: Description {
+                name: name.to_owned(),
+                version: String::new(),
+                meaning: String::new(),
+                parameters: Vec::new(),
+                measures: Vec::new(),
+                wants_vectors: false,
+                wants_labels: false,
+            },
+        };
+        let interrupted = Arc::new(AtomicBool::new(false));
+        let mut call = admitted.instantiate(interrupted, "describing itself")?;
+        let described = call.run("describing itself", BASE_FUEL, |check, store| {
+            check.fascicolo_criterion_criterion().call_describe(store)
+        })?;
+        admitted.description = describe(name, described);
+        Ok(admitted)
+    }
+}
+
+/// A component that may run.
+#[derive(Clone)]
+pub struct Admitted {
+    /// The name it goes by.
+    pub name: String,
+    /// What it says of itself.
+    pub description: Description,
+    host: Host,
+    component: Component,
+}
+
+impl Admitted {
+    /// Checks `given` against what the criterion takes: all of its parameters, no others, finite numbers.
+    pub fn check_parameters(&self, given: &[(String, f64)]) -> Result<(), CriterionError> {
+        let wrong = |what: String| CriterionError::Parameters {
+            name: self.name.clone(),
+            what,
+            takes: takes(&self.description),
+        };
+        for (i, (name, value)) in given.iter().enumerate() {
+            if !self.description.parameters.iter().any(|p| &p.name == name) {
+                return Err(wrong(format!("it has no parameter `{name}`")));
+            }
+            if given[..i].iter().any(|(earlier, _)| earlier == name) {
+                return Err(wrong(format!("parameter `{name}` was given twice")));
+            }
+            if !value.is_finite() {
+                return Err(wrong(format!("parameter `{name}` is {value}, which bounds nothing")));
+            }
+        }
+        match self.description.parameters.iter().find(|p| !given.iter().any(|(name, _)| &p.name == name)) {
+            Some(p) => Err(wrong(format!("parameter `{}` has no value; tolerances are never chosen for you", p.name))),
+            None => Ok(()),
+        }
+    }
+
+    /// The measures it asks for, with the parameters' values in place of their names.
+    pub fn measures(&self, given: &[(String, f64)]) -> Result<Vec<Measure>, CriterionError> {
+        let value = |wanted: &str| {
+            given.iter().find(|(name, _)| name == wanted).map(|(_, value)| *value).ok_or_else(|| {
+                CriterionError::Parameters {
+                    name: self.name.clone(),
+                    what: format!("it measures by `{wanted}`, which is none of its parameters"),
+                    takes: takes(&self.description),
+                }
+            })
+        };
+        self.description
+            .measures
+            .iter()
+            .map(|asked| {
+                Ok(match asked {
+                    MeasureAsked::Dot => Measure::Dot,
+                    MeasureAsked::NormReference => Measure::NormReference,
+                    MeasureAsked::NormCandidate => Measure::NormCandidate,
+                    MeasureAsked::Cosine => Measure::Cosine,
+                    MeasureAsked::L2 => Measure::L2,
+                    MeasureAsked::AbsMax => Measure::AbsMax,
+                    MeasureAsked::RelMax => Measure::RelMax,
+                    MeasureAsked::RelUndefined => Measure::RelUndefined,
+                    MeasureAsked::ElementsOver { atol, rtol } => {
+                        Measure::ElementsOver { atol: value(atol)?, rtol: value(rtol)? }
+                    }
+                })
+            })
+            .collect()
+    }
+
+    /// Starts a fold with these parameters. `interrupted` ends any call within some 20 ms.
+    pub fn start(&self, given: &[(String, f64)], interrupted: Arc<AtomicBool>) -> Result<Fold, CriterionError> {
+        self.check_parameters(given)?;
+        let arguments: Vec<wire::Argument> =
+            given.iter().map(|(name, value)| wire::Argument { name: name.clone(), value: *value }).collect();
+        let during = "taking its parameters";
+        let mut call = self.instantiate(interrupted, during)?;
+        call.run(during, BASE_FUEL, |check, store| check.fascicolo_criterion_criterion().call_init(store, &arguments))?
+            .map_err(|why| CriterionError::CannotAnswer { name: self.name.clone(), why })?;
+        Ok(Fold { call, wants_vectors: self.description.wants_vectors, rows: 0 })
+    }
+
+    fn instantiate(&self, interrupted: Arc<AtomicBool>, during: &str) -> Result<Call, CriterionError> {
+        let limits = Limits { memory: 0, tables: 0, denied: None };
+        let mut store = Store::new(&self.host.engine, limits);
+        store.limiter(|limits| limits);
+        store.set_hostcall_fuel(ANSWER_BYTES);
+        // Both before instantiation, which already runs the guest's start code.
+        store.set_fuel(BASE_FUEL).map_err(runtime)?;
+        watch(&mut store, &self.host, interrupted.clone());
+        let linker = Linker::new(&self.host.engine);
+        let mut call = Call { name: self.name.clone(), store, check: None, used: 0, interrupted };
+        match Check::instantiate(&mut call.store, &self.component, &linker) {
+            Ok(check) => {
+                call.used += BASE_FUEL - call.store.get_fuel().map_err(runtime)?;
+                call.check = Some(check);
+                Ok(call)
+            }
+            Err(error) if error.downcast_ref::<Trap>().is_none() && call.store.data().denied.is_none() => {
+                // Without imports, and without a trap, only a missing or differently typed export remains.
+                Err(CriterionError::OtherContract { name: self.name.clone() })
+            }
+            Err(error) => Err(call.ended(during, BASE_FUEL, &error)),
+        }
+    }
+}
+
+/// Ends a call at the deadline or on interruption: the engine's epoch moves every [`TICK`].
+fn watch(store: &mut Store<Limits>, host: &Host, interrupted: Arc<AtomicBool>) {
+    let (ticks, started) = (host.ticks.clone(), host.ticks.load(Ordering::Relaxed));
+    store.set_epoch_deadline(1);
+    store.epoch_deadline_callback(move |_| {
+        let waited = TICK * (ticks.load(Ordering::Relaxed) - started) as u32;
+        if interrupted.load(Ordering::Relaxed) || waited > DEADLINE {
+            return Ok(wasmtime::UpdateDeadline::Interrupt);
+        }
+        Ok(wasmtime::UpdateDeadline::Continue(1))
+    });
+}
+
+/// A criterion in the middle of its rows.
+pub struct Fold {
+    call: Call,
+    wants_vectors: bool,
+    rows: u64,
+}
+
+/// The end of a fold.
+#[derive(Debug, Clone)]
+pub struct Finished {
+    /// The answer.
+    pub outcome: Outcome,
+    /// Fuel used in all.
+    pub fuel: u64,
+    /// Rows seen.
+    pub rows: u64,
+}
+
+impl Fold {
+    /// Shows the criterion a batch; `measures` as [`fascicolo_contract::measure::measure_rows`] gave them.
+    pub fn update(&mut self, batch: &AlignedBatch, measures: Vec<Vec<f64>>) -> Result<(), CriterionError> {
+        let rows = batch.rows() as u64;
+        let during = format!("rows {} to {}", self.rows + 1, self.rows + rows);
+        let fuel = BASE_FUEL / 10 + rows * (FUEL_PER_ROW + FUEL_PER_VALUE * batch.dims as u64);
+        let lowered = wire::Batch {
+            rows: rows as u32,
+            dims: batch.dims as u32,
+            ids: texts(&batch.ids),
+            labels: texts(&batch.labels),
+            measures,
+            vectors: self.wants_vectors.then(|| wire::Vectors {
+                reference: values(&batch.reference),
+                candidate: values(&batch.candidate),
+            }),
+        };
+        let name = self.call.name.clone();
+        self.call
+            .run(&during, fuel, |check, store| check.fascicolo_criterion_criterion().call_update(store, &lowered))?
+            .map_err(|why| CriterionError::CannotAnswer { name, why })?;
+        self.rows += rows;
+        Ok(())
+    }
+
+    /// The accumulated state, to be merged elsewhere.
+    pub fn state(&mut self) -> Result<Vec<u8>, CriterionError> {
+        self.call.run("giving its state", BASE_FUEL, |check, store| {
+            check.fascicolo_criterion_criterion().call_state(store)
+        })
+    }
+
+    /// Adds another fold's state, which had seen `rows`.
+    pub fn merge(&mut self, state: &[u8], rows: u64) -> Result<(), CriterionError> {
+        let name = self.call.name.clone();
+        self.call
+            .run("merging states", BASE_FUEL, |check, store| {
+                check.fascicolo_criterion_criterion().call_merge(store, state)
+            })?
+            .map_err(|why| CriterionError::CannotAnswer { name, why })?;
+        self.rows += rows;
+        Ok(())
+    }
+
+    /// Takes the answer.
+    pub fn finish(mut self) -> Result<Finished, CriterionError> {
+        let answer = self
+            .call
+            .run("its verdict", BASE_FUEL, |check, store| check.fascicolo_criterion_criterion().call_finish(store))?
+            .map_err(|why| CriterionError::CannotAnswer { name: self.call.name.clone(), why })?;
+        Ok(Finished { outcome: outcome(answer), fuel: self.call.used, rows: self.rows })
+    }
+}
+
+/// One instance, and what its calls have used.
+struct Call {
+    name: String,
+    store: Store<Limits>,
+    check: Option<Check>,
+    used: u64,
+    interrupted: Arc<AtomicBool>,
+}
+
+impl Call {
+    fn run<R>(
+        &mut self,
+        during: &str,
+        fuel: u64,
+        call: impl FnOnce(&Check, &mut Store<Limits>) -> wasmtime::Result<R>,
+    ) -> Result<R, CriterionError> {
+        self.store.set_fuel(fuel).map_err(runtime)?;
+        let Some(check) = &self.check else {
+            return Err(CriterionError::Runtime { why: "a call before instantiation".into() });
+        };
+        match call(check, &mut self.store) {
+            Ok(result) => {
+                self.used += fuel - self.store.get_fuel().map_err(runtime)?;
+                Ok(result)
+            }
+            Err(error) => Err(self.ended(during, fuel, &error)),
+        }
+    }
+
+    /// Why a call ended: a denied resource explains the trap that follows it.
+    fn ended(&self, during: &str, fuel: u64, error: &wasmtime::Error) -> CriterionError {
+        let (name, during) = (self.name.clone(), during.to_owned());
+        if let Some(limit) = &self.store.data().denied {
+            return CriterionError::OverLimit { name, during, limit: limit.clone() };
+        }
+        match error.downcast_ref::<Trap>() {
+            Some(Trap::OutOfFuel) => CriterionError::OutOfFuel { name, fuel, during },
+            Some(Trap::Interrupt) if self.interrupted.load(Ordering::Relaxed) => {
+                CriterionError::Interrupted { name, during }
+            }
+            Some(Trap::Interrupt) => CriterionError::Deadline { name, during, seconds: DEADLINE.as_secs() },
+            Some(Trap::StackOverflow) => CriterionError::OverLimit {
+                name,
+                during,
+                limit: format!("its stack grew beyond {} KiB", STACK_BYTES >> 10),
+            },
+            Some(Trap::UnreachableCodeReached) => {
+                CriterionError::Trapped { name, during, why: "it panicked".into() }
+            }
+            Some(trap) => CriterionError::Trapped { name, during, why: trap.to_string() },
+            None => {
+                let why = format!("{error:#}");
+                if why.contains("fuel allocated for hostcalls has been exhausted") {
+                    let limit = format!("its answer has more than {} MiB", ANSWER_BYTES >> 20);
+                    return CriterionError::OverLimit { name, during, limit };
+                }
+                CriterionError::Trapped { name, during, why }
+            }
+        }
+    }
+}
+
+/// All memory and tables of one store together, and the first request that was denied.
+struct Limits {
+    memory: usize,
+    tables: usize,
+    denied: Option<String>,
+}
+
+impl wasmtime::ResourceLimiter for Limits {
+    fn memory_growing(&mut self, current: usize, desired: usize, _: Option<usize>) -> wasmtime::Result<bool> {
+        let grown = self.memory.saturating_add(desired.saturating_sub(current));
+        if grown > MEMORY_BYTES {
+            self.denied = Some(format!("{} MiB of memory asked for, {} allowed", grown >> 20, MEMORY_BYTES >> 20));
+            return Ok(false);
+        }
+        self.memory = grown;
+        Ok(true)
+    }
+
+    fn table_growing(&mut self, current: usize, desired: usize, _: Option<usize>) -> wasmtime::Result<bool> {
+        let grown = self.tables.saturating_add(desired.saturating_sub(current));
+        if grown > TABLE_ENTRIES {
+            self.denied = Some(format!("{grown} table entries asked for, {TABLE_ENTRIES} allowed"));
+            return Ok(false);
+        }
+        self.tables = grown;
+        Ok(true)
+    }
+
+    fn instances(&self) -> usize {
+        INSTANCES
+    }
+
+    fn tables(&self) -> usize {
+        INSTANCES
+    }
+
+    fn memories(&self) -> usize {
+        INSTANCES
+    }
+}
+
+fn runtime(error: wasmtime::Error) -> CriterionError {
+    CriterionError::Runtime { why: format!("{error:#}") }
+}
+
+fn takes(description: &Description) -> String {
+    if description.parameters.is_empty() {
+        return "no parameters".to_owned();
+    }
+    let each: Vec<String> = description
+        .parameters
+        .iter()
+        .map(|p| format!("--set {}=… ({}; {})", p.name, p.meaning, p.unit))
+        .collect();
+    each.join(", ")
+}
+
+fn texts(block: &Texts) -> wire::Texts {
+    wire::Texts { bytes: block.bytes.clone(), ends: block.ends.clone() }
+}
+
+fn values(vectors: &Vectors) -> wire::Values {
+    match vectors {
+        Vectors::F32(v) => wire::Values::Single(v.clone()),
+        Vectors::F64(v) => wire::Values::Double(v.clone()),
+    }
+}
+
+fn describe(name: &str, d: wire::Description) -> Description {
+    Description {
+        name: name.to_owned(),
+        version: d.version,
+        meaning: d.meaning,
+        parameters: d
+            .parameters
+            .into_iter()
+            .map(|p| Parameter { name: p.name, unit: p.unit, meaning: p.meaning })
+            .collect(),
+        measures: d
+            .measures
+            .into_iter()
+            .map(|m| match m {
+                wire::Measure::Dot => MeasureAsked::Dot,
+                wire::Measure::NormReference => MeasureAsked::NormReference,
+                wire::Measure::NormCandidate => MeasureAsked::NormCandidate,
+                wire::Measure::Cosine => MeasureAsked::Cosine,
+                wire::Measure::L2 => MeasureAsked::L2,
+                wire::Measure::AbsMax => MeasureAsked::AbsMax,
+                wire::Measure::RelMax => MeasureAsked::RelMax,
+                wire::Measure::RelUndefined => MeasureAsked::RelUndefined,
+                wire::Measure::ElementsOver(names) => {
+                    MeasureAsked::ElementsOver { atol: names.atol, rtol: names.rtol }
+                }
+            })
+            .collect(),
+        wants_vectors: d.wants.vectors,
+        wants_labels: d.wants.labels,
+    }
+}
+
+fn outcome(o: wire::Outcome) -> Outcome {
+    Outcome {
+        judgement: match o.judgement {
+            wire::Judgement::Pass => Judgement::Pass,
+            wire::Judgement::Fail => Judgement::Fail,
+            wire::Judgement::Inconclusive => Judgement::Inconclusive,
+        },
+        reason: o.reason,
+        figures: o
+            .figures
+            .into_iter()
+            .map(|f| verdict::Figure {
+                name: f.name,
+                value: f.value,
+                unit: f.unit,
+                worst: f.worst.into_iter().map(|w| verdict::WorstRow { id: w.id, value: w.value }).collect(),
+            })
+            .collect(),
+        distributions: o
+            .distributions
+            .into_iter()
+            .map(|d| verdict::Distribution {
+                name: d.name,
+                unit: d.unit,
+                zeros: d.zeros,
+                bins: d
+                    .bins
+                    .into_iter()
+                    .map(|b| verdict::Bin { low: b.low, high: b.high, count: b.count })
+                    .collect(),
+                threshold: d.threshold,
+            })
+            .collect(),
+    }
+}

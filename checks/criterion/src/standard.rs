@@ -1,0 +1,31 @@
+//! The standard criteria: written with the sdk like a user's, shipped compiled, so that they need no compiler.
+
+/// A standard criterion.
+#[derive(Debug, Clone, Copy)]
+pub struct Standard {
+    /// Its name.
+    pub name: &'static str,
+    /// Its source, with formula, units and traps.
+    pub source: &'static str,
+    /// The compiled component.
+    pub component: &'static [u8],
+}
+
+/// All of them, by name.
+pub const STANDARD: &[Standard] = &[
+    Standard {
+        name: "allclose",
+        source: include_str!("../../../wasm-checks/standard/allclose.rs"),
+        component: include_bytes!("../../../wasm-checks/standard/prebuilt/allclose.wasm"),
+    },
+    Standard {
+        name: "cosine",
+        source: include_str!("../../../wasm-checks/standard/cosine.rs"),
+        component: include_bytes!("../../../wasm-checks/standard/prebuilt/cosine.wasm"),
+    },
+];
+
+/// The standard criterion of this name.
+pub fn find(name: &str) -> Option<&'static Standard> {
+    STANDARD.iter().find(|s| s.name == name)
+}

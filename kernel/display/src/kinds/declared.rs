@@ -1,0 +1,126 @@
+//! What is said before a candidate is seen: the reference, a criterion, and the seal on both.
+
+use serde_json::{Map, Value};
+
+use crate::doc::{Block, Doc, Fact, Item, Mark, Table, Tone};
+use crate::field::{NOT_RECORDED, at, count, first, flag, list, maybe, scalar, text};
+use crate::number;
+use crate::visible::short_digest;
+
+pub fn reference(v: &Value) -> Doc {
+    let mut doc = Doc::titled("REFERENCE", Tone::Plain, text(v, "name"));
+    let output = format!(
+        "{}: {} rows of {} values, {}",
+        text(v, "output.path"),
+        count(v, "output.rows"),
+        count(v, "output.dims"),
+        text(v, "output.type")
+    );
+    let mut facts = vec![Fact::new("goal", text(v, "goal")), Fact::new("expected output", output)];
+    for part in ["sample", "code", "data", "weights", "parameters", "preprocessing"] {
+        facts.push(Fact::new(part, part_of_reference(v, part)));
+    }
+    doc.facts(facts);
+    doc.facts(vec![
+        Fact::digest("identity", text(v, "identity")),
+        Fact::digest("output, SHA-256", text(v, "output.sha256")),
+    ]);
+    doc.items(warnings(v));
+    doc
+}
+
+fn part_of_reference(v: &Value, part: &str) -> String {
+    match at(v, part) {
+        Some(Value::Array(entries)) if !entries.is_empty() => entries
+            .iter()
+            .map(|entry| entry.as_object().map_or_else(|| scalar(entry), object))
+            .collect::<Vec<_>>()
+            .join("; "),
+        Some(Value::Object(map)) => object(map),
+        Some(other) => scalar(other),
+        None => NOT_RECORDED.to_owned(),
+    }
+}
+
+/// `path abc123…` for what has a path; else `key = value`, digests shortened.
+fn object(map: &Map<String, Value>) -> String {
+    let short = |v: &Value| v.as_str().map_or_else(|| scalar(v), short_digest);
+    if let (Some(path), Some(digest)) = (map.get("path"), map.get("sha256")) {
+        return format!("{} (SHA-256 {})", scalar(path), short(digest));
+    }
+    if map.is_empty() {
+        return "none".to_owned();
+    }
+    map.iter().map(|(key, value)| format!("{key} = {}", short(value))).collect::<Vec<_>>().join(", ")
+}
+
+fn warnings(v: &Value) -> Vec<Item> {
+    list(v, "warnings").iter().map(|w| Item::new(Mark::Open, format!("warning: {}", scalar(w)))).collect()
+}
+
+pub fn criterion(v: &Value) -> Doc {
+    let version = maybe(v, "version").map_or_else(String::new, |version| format!(" {version}"));
+    let mut doc = Doc::titled("CRITERION", Tone::Plain, format!("{}{version}", text(v, "name")));
+    doc.say(text(v, "meaning"));
+    let row = |p: &Value| vec![text(p, "name"), text(p, "unit"), text(p, "meaning")];
+    let rows = list(v, "parameters").iter().map(row).collect();
+    doc.table(Table { caption: String::new(), head: vec!["parameter", "unit", "meaning"], rows });
+    let mut facts = vec![];
+    for (path, name) in [("measures", "measures"), ("wants", "wants")] {
+        facts.push(Fact::new(name, text(v, path)));
+    }
+    if at(v, "bytes").is_some() {
+        facts.push(Fact::new("component", format!("{} bytes", count(v, "bytes"))));
+    }
+    if let Some(elapsed) = at(v, "compile_ms").and_then(Value::as_f64) {
+        facts.push(Fact::new("compiled in", number::elapsed(elapsed)));
+    }
+    facts.push(Fact::digest("component digest", text(v, "digest")));
+    facts.push(Fact::digest("source digest", text(v, "source_digest")));
+    doc.facts(facts);
+    doc
+}
+
+pub fn declaration(v: &Value) -> Doc {
+    let criterion = match at(v, "criterion") {
+        Some(Value::Object(map)) => map.get("name").map_or_else(|| NOT_RECORDED.to_owned(), scalar),
+        Some(other) => scalar(other),
+        None => NOT_RECORDED.to_owned(),
+    };
+    let parameters = maybe(v, "parameters").map_or_else(
+        || "parameters not recorded".to_owned(),
+        |p| match p.as_str() {
+            "none" => "no parameters".to_owned(),
+            _ => p,
+        },
+    );
+    let mut doc = Doc::titled("DECLARED", Tone::Good, format!("criterion {criterion}, {parameters}"));
+    let late = list(v, "post_hoc_for");
+    if !late.is_empty() {
+        let which = late.iter().map(scalar).collect::<Vec<_>>().join(", ");
+        doc.blocks.push(Block::Alarm(format!(
+            "POST HOC: already opened before this declaration, so that verdicts on it stay post hoc: {which}"
+        )));
+    }
+    if flag(v, "already") == Some(true) {
+        doc.say("An identical declaration was sealed earlier; the earlier one is kept.");
+    }
+    let reference = match at(v, "reference") {
+        Some(Value::Object(_)) => {
+            let identity = maybe(v, "reference.identity").map_or_else(|| NOT_RECORDED.to_owned(), |d| short_digest(&d));
+            format!("{} (identity {identity})", text(v, "reference.name"))
+        }
+        Some(other) => scalar(other),
+        None => NOT_RECORDED.to_owned(),
+    };
+    doc.facts(vec![
+        Fact::new("because", text(v, "because")),
+        Fact::new("reference", reference),
+        Fact::new("dossier entry", text(v, "entry")),
+        Fact::digest(
+            "criterion component",
+            first(v, &["digest", "criterion.digest"]).map_or_else(|| NOT_RECORDED.to_owned(), scalar),
+        ),
+    ]);
+    doc
+}

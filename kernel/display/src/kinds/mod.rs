@@ -1,0 +1,33 @@
+//! From a record of one kind to what is shown of it. One file per family of records.
+//!
+//! Must not know: HTML, ANSI, SVG.
+
+mod declared;
+mod dossier;
+mod environment;
+mod general;
+mod probe;
+mod structure;
+mod verdict;
+
+use serde_json::Value;
+
+use crate::doc::Doc;
+
+/// What to show of a record, or nothing if this version does not know its kind.
+pub fn document(kind: &str, result: &Value) -> Option<Doc> {
+    Some(match kind {
+        "verdict" => verdict::document(result),
+        "reference" => declared::reference(result),
+        "criterion" => declared::criterion(result),
+        "declare" => declared::declaration(result),
+        "snapshot" => environment::document(result),
+        "probe" => probe::document(result),
+        "dossier_status" => dossier::status(result),
+        "dossier_log" => dossier::log(result),
+        "dossier_verify" => dossier::verification(result),
+        "help" => general::help(result),
+        "error" => general::error(result),
+        _ => return None,
+    })
+}

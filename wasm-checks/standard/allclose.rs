@@ -1,0 +1,39 @@
+//! Every element is close, as numpy.allclose and torch.allclose define it.
+//!
+//! |cᵢ − rᵢ| ≤ atol + rtol·|rᵢ| for every element, in float64; the reference is the denominator's side.
+//! Units: `atol` in the unit of the values, `rtol` unitless. Traps: numpy's and torch's own defaults were made for
+//! other uses and are never taken here; with `atol` 0 any difference at a reference of 0 fails. `rel.max` is taken over
+//! the elements whose reference is not 0; `rel.undefined` counts the elements with rᵢ = 0 ≠ cᵢ.
+
+criterion! {
+    meaning: "every element is close: |c - r| <= atol + rtol * |r|",
+    version: "1.0.0",
+    parameters: {
+        atol["same as the values"] "absolute tolerance, at least 0",
+        rtol["unitless"] "relative tolerance, at least 0",
+    },
+    sees: { abs_max, rel_max, rel_undefined, elements_over(atol, rtol) },
+    state: { abs: Highest, rel: Highest, undefined: Count, over: Count, elements: Count, sizes: Spread },
+    row: |state, row, _p| {
+        state.abs.add(row.abs_max, row.id);
+        state.rel.add(row.rel_max, row.id);
+        state.undefined.add_many(row.rel_undefined as u64);
+        state.over.add_if(row.elements_over > 0.0);
+        state.elements.add_many(row.elements_over as u64);
+        state.sizes.add(row.abs_max);
+    },
+    verdict: |state, p| {
+        let (rows, elements) = (state.over.value(), state.elements.value());
+        pass_if(rows == 0)
+            .because(format!(
+                "{rows} rows have elements over atol {} + rtol {} · |r| ({elements} elements in all); the largest difference is {}",
+                p.atol, p.rtol, state.abs.value(),
+            ))
+            .figure("abs.max", "same as the values", &state.abs)
+            .figure("rel.max", "unitless", &state.rel)
+            .figure("rel.undefined", "elements", &state.undefined)
+            .figure("rows.over", "rows", &state.over)
+            .figure("elements.over", "elements", &state.elements)
+            .spread("max |c − r|", "same as the values", &state.sizes, (p.rtol == 0.0).then_some(p.atol))
+    },
+}
