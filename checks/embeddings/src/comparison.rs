@@ -1,0 +1,260 @@
+//! Two tables side by side.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::thread::Builder;
+use std::time::Duration;
+
+use fascicolo_contract::{AlignedBatch, Structure, Texts, Vectors};
+
+use crate::files::failed;
+use crate::findings::examine;
+use crate::table::{Source, Table};
+use crate::texts::TextColumn;
+use crate::vectors::{Values, VectorColumn};
+use crate::{Columns, Error, Watch};
+
+/// How long the watcher may stay unasked while a record batch is being decoded.
+const PATIENCE: Duration = Duration::from_millis(100);
+
+/// A reference and a candidate, read and matched.
+///
+/// Both are held in memory: 4 or 8 bytes a value, and their ids.
+pub struct Comparison {
+    structure: Structure,
+    reference: Table,
+    candidate: Table,
+    /// The candidate's row for each row of the reference; none if the files are not comparable.
+    candidate_rows: Option<Vec<usize>>,
+}
+
+impl Comparison {
+    /// Reads both tables, each a Parquet file or a folder of parts, and matches their rows by id. Files that can be
+    /// read but not compared are no error: [`Comparison::structure`] then has obstacles.
+    ///
+    /// # Errors
+    /// Every [`Error`] except `NotComparable` and `TextTooLong`. Where both files are at fault, it is the reference's.
+    pub fn open(reference: &Path, candidate: &Path, columns: &Columns, watch: &dyn Watch) -> Result<Self, Error> {
+        let of_reference = Source::open(reference, columns, true)?;
+        let of_candidate = Source::open(candidate, columns, false)?;
+        let selections = (of_reference.selection.clone(), of_candidate.selection.clone());
+        let (reference, candidate) = read_both((reference, of_reference), (candidate, of_candidate), watch)?;
+        let (structure, candidate_rows) = examine((&selections.0, &reference), (&selections.1, &candidate));
+        Ok(Comparison { structure, reference, candidate, candidate_rows })
+    }
+
+    /// What can be said of both files before any criterion.
+    pub fn structure(&self) -> &Structure {
+        &self.structure
+    }
+
+    /// True if there is no obstacle, so that rows can be handed out.
+    pub fn comparable(&self) -> bool {
+        self.candidate_rows.is_some()
+    }
+
+    /// A pass over all matched rows in the reference's order, in batches of at most `max_rows` (at least 1). Every call
+    /// starts a new pass.
+    ///
+    /// # Errors
+    /// [`Error::NotComparable`].
+    pub fn batches(&self, max_rows: usize) -> Result<Batches<'_>, Error> {
+        match &self.candidate_rows {
+            Some(candidate_rows) => Ok(Batches {
+                reference: &self.reference,
+                candidate: &self.candidate,
+                candidate_rows,
+                dims: self.structure.dims_reference as usize,
+                max_rows: max_rows.max(1),
+                text_limit: u32::MAX as u64,
+                next: 0,
+            }),
+            None => Err(Error::NotComparable {
+                obstacles: self.structure.obstacles.len(),
+                first: self.structure.obstacles.first().map(|o| o.message.clone()).unwrap_or_default(),
+            }),
+        }
+    }
+}
+
+/// Reads both tables, each on a thread of its own, while this thread reports to the watcher.
+fn read_both(
+    reference: (&Path, Source),
+    candidate: (&Path, Source),
+    watch: &dyn Watch,
+) -> Result<(Table, Table), Error> {
+    let total = reference.1.rows.saturating_add(candidate.1.rows);
+    let stop = &AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let (sender, receiver) = channel();
+        let reader = |(path, source): (&Path, Source), sender: Sender<u64>| {
+            let work = move || source.read(&|rows| sender.send(rows).is_ok() && !stop.load(Ordering::Relaxed));
+            Builder::new().name("parquet-reader".into()).spawn_scoped(scope, work).map_err(|e| failed(path, e))
+        };
+        let readers = (reader(reference, sender.clone())?, reader(candidate, sender)?);
+        let mut done = 0;
+        // The readers' senders are gone when both have ended.
+        loop {
+            match receiver.recv_timeout(PATIENCE) {
+                Ok(rows) => {
+                    done += rows;
+                    watch.progress(done, total);
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+            if watch.interrupted() {
+                stop.store(true, Ordering::Relaxed);
+            }
+        }
+        // A panic beyond the guard of the decoder is a fault of this program and is passed on as one.
+        let ending = |table: std::thread::Result<Result<Table, Option<Error>>>| {
+            let table = table.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            table.map_err(|error| error.unwrap_or(Error::Interrupted { done, total }))
+        };
+        let (reference, candidate) = (ending(readers.0.join()), ending(readers.1.join()));
+        Ok((reference?, candidate?))
+    })
+}
+
+/// One pass over matched rows.
+pub struct Batches<'a> {
+    reference: &'a Table,
+    candidate: &'a Table,
+    candidate_rows: &'a [usize],
+    dims: usize,
+    max_rows: usize,
+    /// Bytes that the texts of one batch may take: what their ends can address.
+    text_limit: u64,
+    next: usize,
+}
+
+impl Batches<'_> {
+    /// An empty batch of the right kind, to be filled again and again.
+    pub fn buffer(&self) -> AlignedBatch {
+        AlignedBatch {
+            ids: Texts::default(),
+            labels: Texts::default(),
+            dims: self.dims,
+            reference: self.empty(),
+            candidate: self.empty(),
+        }
+    }
+
+    /// Rows that have not been handed out yet.
+    pub fn rows_left(&self) -> usize {
+        self.candidate_rows.len() - self.next
+    }
+
+    /// Replaces the content of `into` by the next rows, keeping its memory. False, and an empty batch, after the last.
+    ///
+    /// # Errors
+    /// [`Error::TextTooLong`] if a single id or label exceeds 4 GiB.
+    pub fn next_batch(&mut self, into: &mut AlignedBatch) -> Result<bool, Error> {
+        into.ids.clear();
+        into.labels.clear();
+        into.dims = self.dims;
+        for side in [&mut into.reference, &mut into.candidate] {
+            self.make_empty(side);
+        }
+        let end = self.candidate_rows.len().min(self.next.saturating_add(self.max_rows));
+        let first = self.next;
+        while self.next < end && self.push_texts(into)? {
+            self.next += 1;
+        }
+        let rows = first..self.next;
+        let values = self.reference.vectors.range_of(rows.clone());
+        copy(&self.reference.vectors.values, values, &mut into.reference);
+        for row in rows {
+            let values = self.candidate.vectors.range(self.candidate_rows[row]);
+            copy(&self.candidate.vectors.values, values, &mut into.candidate);
+        }
+        Ok(self.next > first)
+    }
+
+    /// Adds id and label of the next row; false if the batch has no room for them.
+    fn push_texts(&self, into: &mut AlignedBatch) -> Result<bool, Error> {
+        let texts: [(Option<&TextColumn>, &mut Texts); 2] =
+            [(Some(&self.reference.ids), &mut into.ids), (self.reference.labels.as_ref(), &mut into.labels)];
+        for (column, texts) in &texts {
+            let bytes = column.map_or(0, |c| c.get(self.next).len() as u64);
+            if texts.bytes.len() as u64 + bytes > self.text_limit {
+                return match bytes > self.text_limit {
+                    true => Err(Error::TextTooLong { row: self.next as u64, bytes }),
+                    false => Ok(false),
+                };
+            }
+        }
+        for (column, texts) in texts {
+            if let Some(column) = column {
+                texts.push(column.get(self.next));
+            }
+        }
+        Ok(true)
+    }
+
+    /// True if both sides fit float32.
+    fn narrow(&self) -> bool {
+        let narrow = |column: &VectorColumn| matches!(column.values, Values::F32(_));
+        narrow(&self.reference.vectors) && narrow(&self.candidate.vectors)
+    }
+
+    fn empty(&self) -> Vectors {
+        if self.narrow() { Vectors::F32(Vec::new()) } else { Vectors::F64(Vec::new()) }
+    }
+
+    fn make_empty(&self, side: &mut Vectors) {
+        match (side, self.narrow()) {
+            (Vectors::F32(values), true) => values.clear(),
+            (Vectors::F64(values), false) => values.clear(),
+            (side, _) => *side = self.empty(),
+        }
+    }
+}
+
+/// Adds the values at `range` to `into`, widened where it is wider.
+fn copy(from: &Values, range: std::ops::Range<usize>, into: &mut Vectors) {
+    match (from, into) {
+        (Values::F32(from), Vectors::F32(into)) => into.extend_from_slice(&from[range]),
+        (Values::F32(from), Vectors::F64(into)) => into.extend(from[range].iter().map(|v| f64::from(*v))),
+        (Values::F64(from), Vectors::F64(into)) => into.extend_from_slice(&from[range]),
+        // `narrow` makes both sides wide as soon as one is.
+        (Values::F64(_), Vectors::F32(_)) => unreachable!("float64 values for a float32 batch"),
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    struct Unwatched;
+
+    impl Watch for Unwatched {
+        fn progress(&self, _: u64, _: u64) {}
+        fn interrupted(&self) -> bool {
+            false
+        }
+    }
+
+    #[test]
+    fn a_batch_ends_where_the_texts_it_can_address_end() {
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/layouts/data/plain.parquet");
+        let comparison = Comparison::open(&file, &file, &Columns::default(), &Unwatched).unwrap();
+        let mut batches = comparison.batches(1000).unwrap();
+        let mut batch = batches.buffer();
+        // Each id has ten bytes.
+        batches.text_limit = 35;
+        let mut sizes = Vec::new();
+        while batches.next_batch(&mut batch).unwrap() {
+            sizes.push(batch.rows());
+            assert_eq!(batch.reference.len(), batch.rows() * 16);
+        }
+        assert_eq!((sizes.len(), sizes[0], sizes[33]), (34, 3, 1));
+        let mut batches = comparison.batches(1000).unwrap();
+        batches.text_limit = 9;
+        let error = batches.next_batch(&mut batch).unwrap_err();
+        assert!(matches!(error, Error::TextTooLong { row: 0, bytes: 10 }), "{error}");
+    }
+}

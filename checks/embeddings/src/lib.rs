@@ -1,0 +1,49 @@
+//! Reads two files of embeddings from Parquet, says what can be said of them before any criterion looks at a number,
+//! and hands out their rows matched by id.
+//!
+//! Owns: opening Parquet files and folders of parts, finding the id, vector and label columns, decoding every list
+//! layout to contiguous vectors, matching rows, the [`Structure`] of both files, the streamed digest of a file.
+//! Must not know: verdicts, criteria, dossiers, magics, who is watching.
+//! Start at [`Comparison::open`]; then `table` (one file), `matching` (ids), `findings` (the structure).
+
+mod comparison;
+mod digest;
+mod error;
+mod files;
+mod findings;
+mod guard;
+mod matching;
+mod select;
+mod table;
+mod texts;
+mod typename;
+mod vectors;
+
+pub use comparison::{Batches, Comparison};
+pub use digest::file_digest;
+pub use error::{Error, Role};
+pub use files::files_of;
+
+pub use fascicolo_contract::{AlignedBatch, Obstacle, ObstacleKind, Structure};
+
+/// Which columns to read. A dotted name addresses a field of a struct (`out.embedding`), unless a column of that very
+/// name exists.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Columns {
+    /// The id column; by default the one named `id`. Texts, integers or binary.
+    pub id: Option<String>,
+    /// The vector column, a list of numbers; by default the only list-of-float column, or where there is none the
+    /// only list-of-number column.
+    pub vector: Option<String>,
+    /// The label column of the reference, texts or integers; by default no labels are read. The candidate's labels are
+    /// not asked for. A null label is the empty text.
+    pub label: Option<String>,
+}
+
+/// Whoever waits for a long read. Always called on the thread that started it.
+pub trait Watch {
+    /// `done` of `total` units: rows of both files together for [`Comparison::open`], bytes for [`file_digest`].
+    fn progress(&self, done: u64, total: u64);
+    /// True once the work should stop; asked for at each record batch (each MiB of a digest).
+    fn interrupted(&self) -> bool;
+}

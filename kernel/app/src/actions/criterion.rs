@@ -1,0 +1,165 @@
+//! `%%criterion`, `%criterion show|list`, and how a criterion is found by name.
+
+use super::Done;
+use crate::failure::Failure;
+use crate::front::FrontEnd;
+use crate::ledger;
+use crate::session::{Fact, Place, Session};
+use fascicolo_contract::verdict::{Description, MeasureAsked};
+use fascicolo_criterion::{Admitted, CriterionError, compile, digest, host, standard};
+use fascicolo_dossier::Kind;
+use fascicolo_magics::criterion::{CriterionArgs, Language};
+use serde_json::{Value, json};
+
+pub fn perform(
+    session: &mut Session,
+    args: &CriterionArgs,
+    body: &str,
+    place: &Place,
+    front: &dyn FrontEnd,
+) -> Result<Done, Failure> {
+    match args.what.as_str() {
+        "list" => Ok(Done::shown("help", json!({ "text": list(session) }))),
+        "help" => super::help(Some("criterion")),
+        "show" => show(session, args.name.as_deref()),
+        name => match args.lang {
+            Language::Rust => define(session, name, body, place, front),
+        },
+    }
+}
+
+/// A criterion that can run, with the digest that a declaration seals.
+pub struct Found {
+    /// Ready to run.
+    pub admitted: Admitted,
+    /// SHA-256 of its component.
+    pub digest: String,
+}
+
+/// Finds the user's criterion of this name, or the standard one.
+pub fn find(session: &mut Session, name: &str) -> Result<Found, Failure> {
+    let bytes = match ledger::criterion(&session.dossier, name) {
+        Some(compiled) => session.dossier.blob(&compiled.digest)?,
+        None => match standard::find(name) {
+            Some(standard) => standard.component.to_vec(),
+            None => {
+                let known = known(session);
+                return Err(CriterionError::Unknown { name: name.to_owned(), known }.into());
+            }
+        },
+    };
+    let admitted = session.admit(name, &bytes)?;
+    Ok(Found { admitted, digest: digest(&bytes) })
+}
+
+fn known(session: &Session) -> Vec<String> {
+    let mut names = ledger::criterion_names(&session.dossier);
+    names.extend(standard::STANDARD.iter().map(|s| s.name.to_owned()));
+    names
+}
+
+fn define(session: &mut Session, name: &str, body: &str, place: &Place, front: &dyn FrontEnd) -> Result<Done, Failure> {
+    if standard::find(name).is_some() {
+        return Err(Failure::usage(
+            "standard_name",
+            format!("`{name}` is a standard criterion"),
+            "give yours another name, so that nobody takes one for the other",
+        ));
+    }
+    let toolchain = session.toolchain(front)?;
+    front.progress(&format!("compiling criterion {name}"), None);
+    let interrupt = session.interrupt.clone();
+    let compiled = compile::compile(&toolchain, name, body, &|| interrupt.is_raised())?;
+    let admitted = session.admit(name, &compiled.component)?;
+    let description = &admitted.description;
+    let digest = digest(&compiled.component);
+    let source_digest = fascicolo_criterion::digest(body.as_bytes());
+    let mut result = describe(description);
+    result["digest"] = json!(digest);
+    result["source_digest"] = json!(source_digest);
+    result["bytes"] = json!(compiled.component.len());
+    result["compile_ms"] = json!(compiled.elapsed_ms);
+    result["rustc"] = json!(toolchain.version);
+    result["sdk_digest"] = json!(toolchain.sdk_digest);
+    result["confinement"] = json!(compiled.confinement.name());
+    result["limits"] = limits();
+    let fact = Fact {
+        body: json!({ "name": name, "digest": digest, "source_digest": source_digest, "sdk_digest": toolchain.sdk_digest }),
+        result,
+        private: vec![("source".to_owned(), body.to_owned())],
+        blobs: vec![("component".to_owned(), compiled.component)],
+        reads: Vec::new(),
+    };
+    session.record(place, Kind::Criterion, "criterion", fact)
+}
+
+/// What holds a criterion while it runs, for the record.
+pub fn limits() -> Value {
+    json!({
+        "base_fuel": host::BASE_FUEL, "fuel_per_row": host::FUEL_PER_ROW, "fuel_per_value": host::FUEL_PER_VALUE,
+        "memory_bytes": host::MEMORY_BYTES, "table_entries": host::TABLE_ENTRIES, "stack_bytes": host::STACK_BYTES,
+        "answer_bytes": host::ANSWER_BYTES,
+    })
+}
+
+fn describe(d: &Description) -> Value {
+    let parameters: Vec<Value> =
+        d.parameters.iter().map(|p| json!({ "name": p.name, "unit": p.unit, "meaning": p.meaning })).collect();
+    let measures: Vec<String> = d.measures.iter().map(measure).collect();
+    let mut wants = Vec::new();
+    if d.wants_vectors {
+        wants.push("vectors");
+    }
+    if d.wants_labels {
+        wants.push("labels");
+    }
+    json!({ "name": d.name, "version": d.version, "meaning": d.meaning, "parameters": parameters, "measures": measures, "wants": wants })
+}
+
+fn measure(asked: &MeasureAsked) -> String {
+    match asked {
+        MeasureAsked::Dot => "dot".into(),
+        MeasureAsked::NormReference => "norm_reference".into(),
+        MeasureAsked::NormCandidate => "norm_candidate".into(),
+        MeasureAsked::Cosine => "cosine".into(),
+        MeasureAsked::L2 => "l2".into(),
+        MeasureAsked::AbsMax => "abs_max".into(),
+        MeasureAsked::RelMax => "rel_max".into(),
+        MeasureAsked::RelUndefined => "rel_undefined".into(),
+        MeasureAsked::ElementsOver { atol, rtol } => format!("elements_over({atol}, {rtol})"),
+    }
+}
+
+fn list(session: &Session) -> String {
+    let mut text = String::from("criteria of this case file:\n");
+    let own = ledger::criterion_names(&session.dossier);
+    for name in &own {
+        text += &format!("  {name}\n");
+    }
+    if own.is_empty() {
+        text += "  none yet; write one in a `%%criterion NAME` cell\n";
+    }
+    text += "standard criteria (`%criterion show NAME` for formula, units and traps):\n";
+    for standard in standard::STANDARD {
+        let first = standard.source.lines().next().unwrap_or_default().trim_start_matches("//!").trim();
+        text += &format!("  {:<10} {first}\n", standard.name);
+    }
+    text
+}
+
+fn show(session: &mut Session, name: Option<&str>) -> Result<Done, Failure> {
+    let name = name.ok_or_else(|| {
+        Failure::usage("usage", "`%criterion show` needs a name", "`%criterion list` shows the names there are")
+    })?;
+    let entry = session.dossier.records().rev().find(|r| r.kind == Kind::Criterion && r.body["name"] == name).map(|r| r.seq);
+    let source = match (entry, standard::find(name)) {
+        (Some(entry), _) => session.dossier.value(entry, "source")?.unwrap_or_else(|| "its source was redacted".to_owned()),
+        (None, Some(standard)) => standard.source.to_owned(),
+        (None, None) => return Err(CriterionError::Unknown { name: name.to_owned(), known: known(session) }.into()),
+    };
+    let found = find(session, name)?;
+    let mut result = describe(&found.admitted.description);
+    result["digest"] = json!(found.digest);
+    result["source"] = json!(source);
+    Ok(Done::shown("criterion", result))
+}

@@ -1,0 +1,46 @@
+//! `%declare`: the seal, before the difference is seen.
+
+use super::{Done, criterion};
+use crate::failure::Failure;
+use crate::ledger;
+use crate::session::{Fact, Place, Session};
+use fascicolo_dossier::Kind;
+use fascicolo_magics::declare::DeclareArgs;
+use serde_json::{Map, Value, json};
+
+pub fn perform(session: &mut Session, args: &DeclareArgs, place: &Place) -> Result<Done, Failure> {
+    if args.because.trim().is_empty() {
+        return Err(Failure::usage("no_reason", "--because is empty", "say why these bounds are right for your use"));
+    }
+    let found = criterion::find(session, &args.name)?;
+    found.admitted.check_parameters(&args.set)?;
+    let reference = ledger::reference(&session.dossier).ok_or_else(|| {
+        Failure::refused("no_reference", "no reference is declared, so there is nothing to seal a criterion for", "begin with a `%%reference new NAME` cell")
+    })?;
+    if let Some(seal) = ledger::earliest_seal(&session.dossier, &found.digest, &args.set, &reference) {
+        let mut result = session.stored(seal.entry)?;
+        result["already"] = json!(true);
+        result["dossier"] = json!({ "entry": seal.entry, "root": session.dossier.root_hex() });
+        return Ok(Done::shown("declare", result));
+    }
+    let parameters = parameters(&args.set);
+    let opened: Vec<String> = ledger::opened(&session.dossier);
+    let sealed = json!({
+        "criterion": args.name, "digest": found.digest, "parameters": parameters,
+        "reference": reference.identity, "output": reference.output,
+    });
+    let result = json!({
+        "criterion": args.name, "digest": found.digest, "parameters": parameters, "because": args.because,
+        "reference": { "name": reference.name, "identity": reference.identity, "sha256": reference.output },
+        "entry": session.dossier.size(), "already": false, "post_hoc_for": opened,
+    });
+    let fact = Fact { body: sealed, result, ..Fact::default() };
+    session.record(place, Kind::Declare, "declare", fact)
+}
+
+/// Parameters by name, sorted, for the record.
+pub fn parameters(set: &[(String, f64)]) -> Value {
+    let mut sorted = set.to_vec();
+    sorted.sort_by(|a, b| a.0.cmp(&b.0));
+    Value::Object(sorted.into_iter().map(|(name, value)| (name, json!(value))).collect::<Map<_, _>>())
+}

@@ -1,0 +1,88 @@
+//! Action → what was done: one file for each magic.
+
+mod compare;
+mod criterion;
+mod declare;
+mod dossier;
+mod figures;
+mod files;
+mod probe;
+mod reference;
+mod snapshot;
+
+pub use probe::STAGE_COMMAND as PROBE_STAGE;
+
+use crate::failure::Failure;
+use crate::front::FrontEnd;
+use crate::session::{Place, Session};
+use fascicolo_contract::Standing;
+use fascicolo_magics::{Action, Magic};
+use serde_json::{Value, json};
+use std::path::Path;
+
+/// What an action did: the record of it, and how it is shown.
+pub struct Done {
+    /// The kind that the display knows.
+    pub shown_as: &'static str,
+    /// From the case file, where it was recorded.
+    pub result: Value,
+    /// For the shell's exit status.
+    pub standing: Standing,
+    /// Set if a run of the notebook is judged by it.
+    pub counts: Option<Standing>,
+    /// Set if the cell fails after showing the result.
+    pub then_fails: Option<Failure>,
+}
+
+impl Done {
+    /// A result that holds.
+    pub fn shown(shown_as: &'static str, result: Value) -> Done {
+        Done { shown_as, result, standing: Standing::Holds, counts: None, then_fails: None }
+    }
+}
+
+/// Carries an action out.
+pub fn perform(session: &mut Session, magic: &Magic, place: &Place, front: &dyn FrontEnd) -> Result<Done, Failure> {
+    let body = magic.body.as_deref().unwrap_or_default();
+    match &magic.action {
+        Action::Reference(args) => reference::perform(session, args, body, place, front),
+        Action::Snapshot(args) => snapshot::perform(session, args, place, front),
+        Action::Probe(args) => probe::perform(session, args, place, front),
+        Action::Criterion(args) => criterion::perform(session, args, body, place, front),
+        Action::Declare(args) => declare::perform(session, args, place),
+        Action::Compare(args) => compare::perform(session, args, place, front),
+        Action::Dossier(args) => {
+            // What was written so far is under a checkpoint before anybody verifies it.
+            session.close()?;
+            let path = args.path.as_ref().map_or_else(|| session.dossier.path().to_owned(), |p| session.resolve(p));
+            dossier::perform(args.what, &path)
+        }
+        Action::Help(args) => help(args.magic.as_deref()),
+    }
+}
+
+/// Actions of the shell that only read: they open no case file for writing. `None` for all others.
+pub fn perform_reading(action: &Action, default_dossier: &Path) -> Option<Result<Done, Failure>> {
+    match action {
+        Action::Dossier(args) => {
+            let path = args.path.clone().unwrap_or_else(|| default_dossier.to_owned());
+            Some(dossier::perform(args.what, &path))
+        }
+        Action::Help(args) => Some(help(args.magic.as_deref())),
+        Action::Criterion(args) if args.what == "help" => Some(help(Some("criterion"))),
+        Action::Reference(_)
+        | Action::Snapshot(_)
+        | Action::Probe(_)
+        | Action::Criterion(_)
+        | Action::Declare(_)
+        | Action::Compare(_) => None,
+    }
+}
+
+fn help(magic: Option<&str>) -> Result<Done, Failure> {
+    let name = magic.unwrap_or_default();
+    match fascicolo_magics::help::page(magic) {
+        Some(text) => Ok(Done::shown("help", json!({ "text": text }))),
+        None => Err(Failure::usage("unknown_magic", format!("there is no magic `{name}`"), "`%help` lists all magics")),
+    }
+}

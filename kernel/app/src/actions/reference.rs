@@ -1,0 +1,240 @@
+//! `%%reference new`, `%reference show`: what must be reproduced, and its identity.
+//!
+//! The identity is the SHA-256 of the canonical JSON (RFC 8785) of the content, in which files stand by digest and not
+//! by place: the same reference declared in two folders is one reference.
+
+use super::files::{self, Watching, content_digest};
+use super::Done;
+use crate::failure::Failure;
+use crate::front::FrontEnd;
+use crate::ledger;
+use crate::session::{Fact, Place, Session};
+use fascicolo_contract::Standing;
+use fascicolo_dossier::{FileSeen, Kind};
+use fascicolo_embeddings::{Columns, Comparison};
+use fascicolo_magics::reference::{ReferenceArgs, ReferenceWhat};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use std::path::PathBuf;
+
+/// The form, as it is written.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Form {
+    goal: Goal,
+    preprocessing: Option<String>,
+    output: Output,
+    code: Option<Asset>,
+    #[serde(default)]
+    data: Vec<Asset>,
+    #[serde(default)]
+    weights: Vec<Asset>,
+    sample: Option<Asset>,
+    parameters: Option<toml::Table>,
+    determinism: Option<toml::Table>,
+}
+
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Goal {
+    /// The same categories.
+    Categories,
+    /// Similar values.
+    Values,
+    /// Resuming a training trajectory.
+    Trajectory,
+}
+
+impl Goal {
+    fn name(self) -> &'static str {
+        match self {
+            Goal::Categories => "categories",
+            Goal::Values => "values",
+            Goal::Trajectory => "trajectory",
+        }
+    }
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Output {
+    path: PathBuf,
+    id: Option<String>,
+    vector: Option<String>,
+    label: Option<String>,
+}
+
+/// Code, data, weights or the sample.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Asset {
+    name: Option<String>,
+    path: Option<PathBuf>,
+    revision: Option<String>,
+    sha256: Option<String>,
+    entry: Option<String>,
+    options: Option<String>,
+    meaning: Option<String>,
+    provenance: Option<String>,
+    licence: Option<String>,
+    access: Option<String>,
+}
+
+pub fn perform(
+    session: &mut Session,
+    args: &ReferenceArgs,
+    body: &str,
+    place: &Place,
+    front: &dyn FrontEnd,
+) -> Result<Done, Failure> {
+    match args.what {
+        ReferenceWhat::New => new(session, args.name.as_deref(), body, place, front),
+        ReferenceWhat::Show => {
+            let reference = ledger::reference(&session.dossier).ok_or_else(|| {
+                Failure::refused("no_reference", "no reference is declared in this case file", "begin with a `%%reference new NAME` cell")
+            })?;
+            Ok(Done::shown("reference", session.stored(reference.entry)?))
+        }
+    }
+}
+
+fn new(session: &mut Session, name: Option<&str>, body: &str, place: &Place, front: &dyn FrontEnd) -> Result<Done, Failure> {
+    let name = name.ok_or_else(|| Failure::usage("usage", "`%%reference new` needs a name", "write `%%reference new NAME`"))?;
+    let form: Form = toml::from_str(body).map_err(|error| {
+        let line = error.span().map(|span| body[..span.start.min(body.len())].lines().count().max(1) + 1);
+        Failure {
+            place: line.map(|l| format!("line {l} of the cell")),
+            ..Failure::usage(
+                "reference_form",
+                format!("the reference cannot be read: {}{}", error.message(), line.map(|l| format!(" (line {l} of the cell)")).unwrap_or_default()),
+                "`%help reference` shows the whole form",
+            )
+        }
+    })?;
+    let mut reads = Vec::new();
+    let mut warnings = Vec::new();
+    let output = output(session, &form.output, front, &mut reads)?;
+    let mut assets = |role: &str, list: &[Asset]| -> Result<Value, Failure> {
+        if list.is_empty() {
+            warnings.push(format!("no {role} is named, so a difference in it cannot be told"));
+        }
+        list.iter().map(|a| asset(session, role, a, front, &mut reads, &mut warnings)).collect()
+    };
+    let code = assets("code", form.code.as_slice())?;
+    let data = assets("data", &form.data)?;
+    let weights = assets("weights", &form.weights)?;
+    let sample = match &form.sample {
+        // The sample may be the data themselves; then its meaning is enough.
+        Some(sample) => asset(session, "sample", sample, front, &mut reads, &mut Vec::new())?,
+        None => {
+            warnings.push("no sample is described".to_owned());
+            Value::Null
+        }
+    };
+    let mut result = json!({
+        "goal": form.goal.name(), "output": output, "code": code, "data": data, "weights": weights, "sample": sample,
+        "parameters": form.parameters, "preprocessing": form.preprocessing, "determinism": form.determinism,
+    });
+    let identity = identity(&result)?;
+    if let Some(current) = ledger::reference(&session.dossier).filter(|r| r.identity == identity && r.name == name) {
+        let mut result = session.stored(current.entry)?;
+        result["already"] = json!(true);
+        return Ok(Done::shown("reference", result));
+    }
+    result["name"] = json!(name);
+    result["identity"] = json!(identity);
+    result["warnings"] = json!(warnings);
+    let body = json!({
+        "name": name, "identity": identity, "goal": form.goal.name(), "output": result["output"]["sha256"],
+        "warnings": warnings.len(),
+    });
+    session.record(place, Kind::Reference, "reference", Fact { body, result, reads, ..Fact::default() })
+}
+
+/// SHA-256 of the canonical JSON, without the places of files.
+fn identity(content: &Value) -> Result<String, Failure> {
+    fn without_places(value: &Value) -> Value {
+        match value {
+            Value::Object(map) => map
+                .iter()
+                .filter(|(key, value)| *key != "path" && !value.is_null())
+                .map(|(key, value)| (key.clone(), without_places(value)))
+                .collect(),
+            Value::Array(list) => list.iter().map(without_places).collect(),
+            other => other.clone(),
+        }
+    }
+    let canonical = serde_json_canonicalizer::to_vec(&without_places(content)).map_err(|e| Failure {
+        standing: Standing::OurFault,
+        ..Failure::refused("reference_not_json", format!("the reference has no canonical JSON: {e}"), "report this")
+    })?;
+    Ok(fascicolo_criterion::digest(&canonical))
+}
+
+/// Digest and structure of the one example of a valid output.
+fn output(session: &Session, form: &Output, front: &dyn FrontEnd, reads: &mut Vec<FileSeen>) -> Result<Value, Failure> {
+    let path = session.resolve(&form.path);
+    let watch = Watching { what: format!("reading {}", files::shown(&form.path)), front, interrupt: session.interrupt.clone() };
+    let seen = files::seen("reference", &path, &watch)?;
+    let columns = Columns { id: form.id.clone(), vector: form.vector.clone(), label: form.label.clone() };
+    let comparison = Comparison::open(&path, &path, &columns, &watch)?;
+    let structure = comparison.structure();
+    if let Some(obstacle) = structure.obstacles.first() {
+        return Err(Failure {
+            place: Some(files::shown(&form.path)),
+            standing: Standing::CannotTell,
+            ..Failure::refused(
+                "output_not_valid",
+                format!("{} is no valid output: {}", files::shown(&form.path), obstacle.message),
+                obstacle.kind.next_step(),
+            )
+        });
+    }
+    let value = json!({
+        "path": files::shown(&form.path), "sha256": seen.sha256, "bytes": seen.bytes, "rows": structure.rows_reference,
+        "dims": structure.dims_reference, "type": structure.type_reference, "nonfinite_values": 0,
+        "columns": { "id": form.id, "vector": form.vector, "label": form.label },
+    });
+    reads.push(seen);
+    Ok(value)
+}
+
+fn asset(
+    session: &Session,
+    role: &str,
+    asset: &Asset,
+    front: &dyn FrontEnd,
+    reads: &mut Vec<FileSeen>,
+    warnings: &mut Vec<String>,
+) -> Result<Value, Failure> {
+    let mut sha256 = asset.sha256.clone();
+    let mut bytes = None;
+    if let Some(path) = &asset.path {
+        let what = format!("fingerprinting {}", files::shown(path));
+        let watch = Watching { what, front, interrupt: session.interrupt.clone() };
+        let (digest, length) = content_digest(&session.resolve(path), &watch)?;
+        if let Some(given) = sha256.as_ref().filter(|given| !given.eq_ignore_ascii_case(&digest)) {
+            return Err(Failure {
+                place: Some(files::shown(path)),
+                ..Failure::refused(
+                    "fingerprint_differs",
+                    format!("{} has SHA-256 {digest}, the reference says {given}", files::shown(path)),
+                    "get the right file, or correct the fingerprint",
+                )
+            });
+        }
+        reads.push(FileSeen { role: role.to_owned(), sha256: digest.clone(), bytes: length });
+        sha256 = Some(digest);
+        bytes = Some(length);
+    }
+    let named = asset.name.clone().or_else(|| asset.entry.clone()).or_else(|| asset.path.as_deref().map(files::shown));
+    if sha256.is_none() && asset.revision.is_none() {
+        let named = named.as_deref().unwrap_or("unnamed");
+        warnings.push(format!("{role} `{named}` has neither a revision nor a fingerprint: a name can change unseen"));
+    }
+    Ok(json!({
+        "name": asset.name, "path": asset.path.as_deref().map(files::shown), "sha256": sha256, "bytes": bytes,
+        "revision": asset.revision, "entry": asset.entry, "options": asset.options, "meaning": asset.meaning,
+        "provenance": asset.provenance, "licence": asset.licence, "access": asset.access,
+    }))
+}

@@ -1,0 +1,291 @@
+//! The program's command line: the magics as subcommands, and what only a shell does.
+
+use crate::actions::{self, Done};
+use crate::failure::Failure;
+use crate::front::{CellEnding, FrontEnd, MimeBundle, Stream};
+use crate::session::{Interrupt, Session};
+use clap::{Parser, Subcommand};
+use fascicolo_contract::Standing;
+use fascicolo_magics::{Action, Magic};
+use serde_json::{Value, json};
+use std::io::{IsTerminal, Read, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+/// Show that a rebuilt machine-learning environment still gives the expected result
+#[derive(Debug, Parser)]
+#[command(name = "fascicolo", version, disable_help_subcommand = true, arg_required_else_help = true)]
+pub struct Cli {
+    /// The case file [default: ./session.fascicolo, or FASCICOLO_DOSSIER]
+    #[arg(long, global = true, value_name = "FOLDER", env = "FASCICOLO_DOSSIER")]
+    pub dossier: Option<PathBuf>,
+    /// Results and errors as JSON on standard output
+    #[arg(long, global = true)]
+    pub json: bool,
+    /// What to do
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// What the program can do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// A magic.
+    #[command(flatten)]
+    Magic(Action),
+    /// Run a notebook from top to bottom, without Jupyter
+    Run(crate::runner::RunArgs),
+    /// Install the kernel for Jupyter
+    Install(InstallArgs),
+    /// Remove the kernel from Jupyter
+    Uninstall(InstallArgs),
+    /// Be the kernel that Jupyter starts
+    #[command(hide = true)]
+    Kernel {
+        /// The connection file that Jupyter wrote
+        #[arg(long, short = 'f', value_name = "FILE")]
+        connection_file: PathBuf,
+    },
+    /// One stage of a probe, in a process of its own
+    #[command(hide = true, name = actions::PROBE_STAGE)]
+    ProbeStage {
+        /// The stage
+        stage: String,
+    },
+}
+
+/// Where the kernelspec goes.
+#[derive(Debug, clap::Args)]
+pub struct InstallArgs {
+    /// For this user (the default)
+    #[arg(long)]
+    user: bool,
+    /// Below this folder
+    #[arg(long, value_name = "FOLDER")]
+    prefix: Option<PathBuf>,
+    /// Below the active Python environment
+    #[arg(long)]
+    sys_prefix: bool,
+    /// The kernel's name
+    #[arg(long)]
+    name: Option<String>,
+    /// What front ends show
+    #[arg(long)]
+    display_name: Option<String>,
+}
+
+/// Runs the command line; the exit status.
+pub fn main(cli: Cli) -> u8 {
+    let terminal = Terminal::new(std::io::stderr().is_terminal());
+    let dossier = cli.dossier.clone();
+    let ended = match cli.command {
+        Command::ProbeStage { stage } => return fascicolo_probe::child_main(&stage) as u8,
+        Command::Magic(action) => magic(action, dossier.as_deref(), cli.json, &terminal),
+        Command::Run(args) => crate::runner::run(&args, dossier.as_deref()),
+        Command::Kernel { connection_file } => crate::kernel::serve(&connection_file, dossier.as_deref()),
+        Command::Install(args) => install(args, crate::install::install, "installed"),
+        Command::Uninstall(args) => install(args, crate::install::uninstall, "removed"),
+    };
+    terminal.clear();
+    match ended {
+        Ok(standing) => standing.exit_status(),
+        Err(failure) => {
+            if cli.json {
+                print_line(&json!({ "error": failure.record() }).to_string());
+            } else {
+                eprintln!("{}", failure.line());
+            }
+            failure.standing.exit_status()
+        }
+    }
+}
+
+fn install(
+    args: InstallArgs,
+    act: fn(&crate::install::Install) -> Result<PathBuf, crate::install::InstallError>,
+    done: &str,
+) -> Result<Standing, Failure> {
+    let options = crate::install::Install {
+        user: args.user,
+        prefix: args.prefix,
+        sys_prefix: args.sys_prefix,
+        name: args.name,
+        display_name: args.display_name,
+        exe: None,
+    };
+    let path = act(&options)?;
+    print_line(&format!("{done} {}", path.display()));
+    Ok(Standing::Holds)
+}
+
+/// The case file of a shell: the one named, else ./session.fascicolo.
+fn dossier_path(named: Option<&Path>) -> PathBuf {
+    named.map_or_else(|| PathBuf::from("session.fascicolo"), Path::to_owned)
+}
+
+fn magic(action: Action, dossier: Option<&Path>, json: bool, terminal: &Terminal) -> Result<Standing, Failure> {
+    let path = dossier_path(dossier);
+    if let Some(done) = actions::perform_reading(&action, &path) {
+        let Done { shown_as, result, standing, .. } = done?;
+        print_result(shown_as, &result, json);
+        return Ok(standing);
+    }
+    let body = if action.needs_body() { Some(body_of(&action)?) } else { None };
+    let folder = std::env::current_dir().map_err(|e| Failure::usage("no_folder", format!("the current folder is gone: {e}"), "change to a folder that is there"))?;
+    let mut session = Session::open(&path, &folder)?;
+    interrupt_on_signal(session.interrupt.clone());
+    let line = shell_line();
+    let ran = match &body {
+        Some(body) => format!("{line}\n{body}"),
+        None => line.clone(),
+    };
+    let mut standing = Standing::Holds;
+    let mut output = None;
+    let magic = Magic { action, body, line };
+    let ending = session.run_command(&ran, &magic, terminal, &mut |shown_as, result, ended| {
+        standing = ended;
+        output = Some((shown_as, result.clone()));
+    });
+    session.close()?;
+    terminal.clear();
+    if let Some((shown_as, result)) = output {
+        print_result(shown_as, &result, json);
+    }
+    match ending {
+        CellEnding::Ok => Ok(standing),
+        CellEnding::Error(_) => Err(session.last_failure.take().unwrap_or_else(|| {
+            Failure { standing: Standing::OurFault, ..Failure::refused("unknown", "the command ended without saying why", "report this") }
+        })),
+    }
+}
+
+/// The body of a `%%` magic in a shell: `--file`, else standard input.
+fn body_of(action: &Action) -> Result<String, Failure> {
+    let file = match action {
+        Action::Criterion(args) => args.file.as_ref(),
+        Action::Reference(args) => args.file.as_ref(),
+        Action::Snapshot(_) | Action::Probe(_) | Action::Declare(_) | Action::Compare(_) | Action::Dossier(_) | Action::Help(_) => None,
+    };
+    let unreadable = |what: String, e: std::io::Error| {
+        Failure::usage("body_unreadable", format!("{what} cannot be read: {e}"), "give the body with --file FILE or on standard input")
+    };
+    match file {
+        Some(file) => std::fs::read_to_string(file).map_err(|e| unreadable(file.display().to_string(), e)),
+        None if std::io::stdin().is_terminal() => Err(Failure::usage(
+            "no_body",
+            format!("`{}` needs a body", action.name()),
+            "give it with --file FILE or on standard input",
+        )),
+        None => {
+            let mut text = String::new();
+            std::io::stdin().read_to_string(&mut text).map_err(|e| unreadable("standard input".into(), e))?;
+            Ok(text)
+        }
+    }
+}
+
+/// The command line as typed, for the record.
+fn shell_line() -> String {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    format!("fascicolo {}", words.join(" "))
+}
+
+fn print_result(shown_as: &'static str, result: &Value, json: bool) {
+    if json {
+        print_line(&result.to_string());
+    } else {
+        print_line(&fascicolo_display::terminal(shown_as, result, std::io::stdout().is_terminal()));
+    }
+}
+
+/// A reader that went away is no error of ours.
+pub fn print_line(text: &str) {
+    let _ = writeln!(std::io::stdout(), "{text}");
+}
+
+/// Ctrl-C stops what runs and leaves its record; a second one ends the program.
+pub fn interrupt_on_signal(interrupt: Interrupt) {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    std::thread::spawn(move || {
+        let Ok(runtime) = runtime else { return };
+        runtime.block_on(async {
+            while tokio::signal::ctrl_c().await.is_ok() {
+                if interrupt.is_raised() {
+                    std::process::exit(130);
+                }
+                interrupt.raise();
+            }
+        });
+    });
+}
+
+/// A terminal: progress on standard error, streams passed on.
+pub struct Terminal {
+    bar: Option<Mutex<Bar>>,
+}
+
+struct Bar {
+    shown: Option<indicatif::ProgressBar>,
+    since: std::time::Instant,
+}
+
+impl Terminal {
+    /// With a progress bar, or silent about progress.
+    pub fn new(progress: bool) -> Terminal {
+        let bar = Bar { shown: None, since: std::time::Instant::now() };
+        Terminal { bar: progress.then(|| Mutex::new(bar)) }
+    }
+
+    /// Takes the progress bar away.
+    pub fn clear(&self) {
+        if let Some(bar) = &self.bar {
+            let mut bar = bar.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            if let Some(shown) = bar.shown.take() {
+                shown.finish_and_clear();
+            }
+            bar.since = std::time::Instant::now();
+        }
+    }
+}
+
+impl FrontEnd for Terminal {
+    fn stream(&self, stream: Stream, text: &str) {
+        match stream {
+            Stream::Stdout => {
+                let _ = std::io::stdout().write_all(text.as_bytes());
+            }
+            Stream::Stderr => {
+                let _ = std::io::stderr().write_all(text.as_bytes());
+            }
+        }
+    }
+
+    fn display(&self, bundle: &MimeBundle) {
+        if let Some(text) = bundle.get("text/plain") {
+            print_line(text);
+        }
+    }
+
+    fn result(&self, _execution_count: u32, bundle: &MimeBundle) {
+        self.display(bundle);
+    }
+
+    fn progress(&self, what: &str, share: Option<f64>) {
+        let Some(bar) = &self.bar else { return };
+        let mut bar = bar.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        // What is over in a moment needs no bar.
+        if bar.since.elapsed() < std::time::Duration::from_millis(400) {
+            return;
+        }
+        let shown = bar.shown.get_or_insert_with(|| {
+            let shown = indicatif::ProgressBar::new(1000);
+            let style = indicatif::ProgressStyle::with_template("{msg} {bar:30} {percent}% {elapsed} left {eta}");
+            shown.set_style(style.unwrap_or_else(|_| indicatif::ProgressStyle::default_bar()));
+            shown
+        });
+        shown.set_message(what.to_owned());
+        if let Some(share) = share {
+            shown.set_position((share.clamp(0.0, 1.0) * 1000.0) as u64);
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! What the case file already says: questions that its records answer.
+//!
+//! Everything a session knows of references, criteria, seals and opened candidates it asks here, of the log, so that a
+//! notebook, a shell and a second kernel on the same case file agree.
+
+use crate::failure::Failure;
+use fascicolo_contract::Standing;
+use fascicolo_dossier::{Kind, RecordV0, View};
+use serde_json::Value;
+
+/// The declared reference.
+pub struct Reference {
+    /// The entry that declared it.
+    pub entry: u64,
+    /// Its name.
+    pub name: String,
+    /// Digest of its content.
+    pub identity: String,
+    /// Digest of its output.
+    pub output: String,
+}
+
+/// A seal.
+pub struct Seal {
+    /// The entry that holds it.
+    pub entry: u64,
+    /// Digest of the criterion.
+    pub digest: String,
+    /// Parameters by name.
+    pub parameters: Vec<(String, f64)>,
+    /// Identity of the reference.
+    pub reference: String,
+    /// Digest of the reference's output.
+    pub output: String,
+    /// When.
+    pub wall: String,
+}
+
+/// A user's criterion as last compiled.
+pub struct Compiled {
+    /// Digest of its component, which is a blob of the case file.
+    pub digest: String,
+}
+
+fn text(body: &Value, pointer: &str) -> String {
+    body.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned()
+}
+
+/// The reference declared last.
+pub fn reference(log: &View) -> Option<Reference> {
+    let record = log.records().rev().find(|r| r.kind == Kind::Reference)?;
+    Some(Reference {
+        entry: record.seq,
+        name: text(&record.body, "/name"),
+        identity: text(&record.body, "/identity"),
+        output: text(&record.body, "/output"),
+    })
+}
+
+/// The user's criterion of this name, as compiled last.
+pub fn criterion(log: &View, name: &str) -> Option<Compiled> {
+    let record = log.records().rev().find(|r| r.kind == Kind::Criterion && r.body["name"] == name)?;
+    Some(Compiled { digest: text(&record.body, "/digest") })
+}
+
+/// Names of the user's criteria, sorted.
+pub fn criterion_names(log: &View) -> Vec<String> {
+    let mut names: Vec<String> =
+        log.records().filter(|r| r.kind == Kind::Criterion).map(|r| text(&r.body, "/name")).collect();
+    names.sort();
+    names.dedup();
+    names
+}
+
+fn seal(record: &RecordV0) -> Seal {
+    let parameters = record.body["parameters"].as_object().into_iter().flatten();
+    Seal {
+        entry: record.seq,
+        digest: text(&record.body, "/digest"),
+        parameters: parameters.filter_map(|(name, value)| Some((name.clone(), value.as_f64()?))).collect(),
+        reference: text(&record.body, "/reference"),
+        output: text(&record.body, "/output"),
+        wall: record.wall.clone(),
+    }
+}
+
+/// The seal declared last for a criterion of this name.
+pub fn last_seal(log: &View, name: &str) -> Option<Seal> {
+    log.records().rev().find(|r| r.kind == Kind::Declare && r.body["criterion"] == name).map(seal)
+}
+
+/// The earliest seal of exactly this content.
+pub fn earliest_seal(log: &View, digest: &str, parameters: &[(String, f64)], reference: &Reference) -> Option<Seal> {
+    let mut wanted = parameters.to_vec();
+    wanted.sort_by(|a, b| a.0.cmp(&b.0));
+    log.records().filter(|r| r.kind == Kind::Declare).map(seal).find(|seal| {
+        let mut sealed = seal.parameters.clone();
+        sealed.sort_by(|a, b| a.0.cmp(&b.0));
+        seal.digest == digest && sealed == wanted && seal.reference == reference.identity && seal.output == reference.output
+    })
+}
+
+/// The entry in which a file of this content was first opened as a candidate.
+pub fn first_opened(log: &View, sha256: &str) -> Option<u64> {
+    log.records()
+        .find(|r| r.kind == Kind::Opened && r.reads.iter().any(|f| f.role == "candidate" && f.sha256 == sha256))
+        .map(|r| r.seq)
+}
+
+/// Digests of all candidates opened so far.
+pub fn opened(log: &View) -> Vec<String> {
+    let mut digests: Vec<String> = log
+        .records()
+        .filter(|r| r.kind == Kind::Opened)
+        .flat_map(|r| r.reads.iter().filter(|f| f.role == "candidate").map(|f| f.sha256.clone()))
+        .collect();
+    digests.sort();
+    digests.dedup();
+    digests
+}
+
+/// How often a file of this content was opened as a candidate.
+pub fn attempts(log: &View, sha256: &str) -> u64 {
+    log.records()
+        .filter(|r| r.kind == Kind::Opened && r.reads.iter().any(|f| f.role == "candidate" && f.sha256 == sha256))
+        .count() as u64
+}
+
+/// Digest of the environment recorded last.
+pub fn environment(log: &View) -> Option<String> {
+    let record = log.records().rev().find(|r| r.kind == Kind::Snapshot)?;
+    record.body["digest"].as_str().map(str::to_owned)
+}
+
+/// Refuses to go on while the last probe that required something did not find it.
+pub fn probe_allows(log: &View) -> Result<(), Failure> {
+    let required = log.records().rev().find(|r| r.kind == Kind::Probe && r.body["require"] != "none");
+    match required {
+        Some(record) if record.body["met"] == false => Err(Failure {
+            place: Some(format!("entry {}", record.seq)),
+            standing: Standing::Refused,
+            ..Failure::refused(
+                "probe_not_passed",
+                format!(
+                    "the probe of entry {} required {} and did not find it; results of another device would confuse the comparison",
+                    record.seq,
+                    text(&record.body, "/require"),
+                ),
+                "mend the layer that the probe named and run `%probe --require …` again",
+            )
+        }),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,219 @@
+//! What can go wrong with a dossier, and what to do then.
+
+use std::path::PathBuf;
+
+use crate::fault::Fault;
+
+/// Why a dossier could not be opened, read or written.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The folder holds no log.
+    #[error("{} is not a dossier: {why}", path.display())]
+    NotADossier {
+        /// The folder.
+        path: PathBuf,
+        /// What is missing or in the way.
+        why: &'static str,
+    },
+    /// Something is not as it was written.
+    #[error("the dossier was changed after it was written: {fault}{}", more(*.others))]
+    Tampered {
+        /// The first fault.
+        fault: Fault,
+        /// How many more there are.
+        others: usize,
+    },
+    /// The log no longer begins with what this writer knows of it.
+    #[error("{} was cut or replaced while it was open: {what}", path.display())]
+    ChangedUnderneath {
+        /// The file.
+        path: PathBuf,
+        /// Figures.
+        what: String,
+    },
+    /// A leaf would be larger than the format allows. Nothing was written.
+    #[error("the entry would take {bytes} bytes, the limit is {limit}")]
+    LeafTooLarge {
+        /// Bytes of the leaf.
+        bytes: usize,
+        /// Most bytes allowed.
+        limit: usize,
+    },
+    /// The record cannot be read back as it would be written, e.g. because it nests too deeply. Nothing was written.
+    #[error("the entry could not be read back: it {why}")]
+    Unreadable {
+        /// What the reader says.
+        why: String,
+    },
+    /// Two values were given under one field. Nothing was written.
+    #[error("field `{field}` is given twice")]
+    DuplicateField {
+        /// The field.
+        field: String,
+    },
+    /// `start` names no earlier `start` entry, or an `end` names none. Nothing was written.
+    #[error("the entry belongs to no `start` entry: {}", named(*.start))]
+    NoSuchStart {
+        /// The number given.
+        start: Option<u64>,
+    },
+    /// The kinds `log` and `recover` are written by the log itself. Nothing was written.
+    #[error("an entry of kind `{kind}` is written by the log itself only")]
+    ReservedKind {
+        /// The kind's name.
+        kind: &'static str,
+    },
+    /// A sync failed: what the system had buffered may be lost, and trying again could hide it.
+    #[error("the system could not make {} durable", path.display())]
+    NotDurable {
+        /// The file or folder.
+        path: PathBuf,
+        /// The system's word.
+        source: std::io::Error,
+    },
+    /// An earlier sync failed; this writer writes no more.
+    #[error("this session writes no more to the dossier: {first}")]
+    Stopped {
+        /// The failure that stopped it.
+        first: String,
+    },
+    /// There is no such entry.
+    #[error("there is no entry {seq}, the log has {size} entries")]
+    NoSuchEntry {
+        /// The number asked for.
+        seq: u64,
+        /// Entries of the log.
+        size: u64,
+    },
+    /// The entry commits to no such field.
+    #[error("entry {seq} has no value `{field}`")]
+    NoSuchValue {
+        /// The entry.
+        seq: u64,
+        /// The field.
+        field: String,
+    },
+    /// A committed value cannot be given back.
+    #[error("value `{field}` of entry {seq} {what}")]
+    ValueLost {
+        /// The entry.
+        seq: u64,
+        /// The field.
+        field: String,
+        /// What is wrong with it.
+        what: &'static str,
+    },
+    /// A blob is missing or not what its name says.
+    #[error("blob {digest} {what}")]
+    BlobLost {
+        /// Its name.
+        digest: String,
+        /// What is wrong with it.
+        what: &'static str,
+    },
+    /// Reading or writing failed.
+    #[error("cannot {what} {}", path.display())]
+    Io {
+        /// What was tried.
+        what: &'static str,
+        /// The file or folder.
+        path: PathBuf,
+        /// The system's word.
+        source: std::io::Error,
+    },
+    /// The system gave no random bytes.
+    #[error("the system gave no random bytes for a salt")]
+    NoRandomness(#[source] getrandom::Error),
+    /// A record could not be written as JSON.
+    #[error("the entry has no JSON form")]
+    Encoding(#[source] serde_json::Error),
+}
+
+fn more(others: usize) -> String {
+    if others == 0 { String::new() } else { format!(" (and {others} more)") }
+}
+
+fn named(start: Option<u64>) -> String {
+    start.map_or_else(|| "none is named".to_owned(), |seq| format!("entry {seq} is not one"))
+}
+
+impl Error {
+    /// A stable snake_case name for programs.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Error::NotADossier { .. } => "not_a_dossier",
+            Error::Tampered { .. } => "dossier_tampered",
+            Error::ChangedUnderneath { .. } => "dossier_changed_underneath",
+            Error::LeafTooLarge { .. } => "entry_too_large",
+            Error::Unreadable { .. } => "entry_unreadable",
+            Error::DuplicateField { .. } => "duplicate_field",
+            Error::NoSuchStart { .. } => "no_such_start",
+            Error::ReservedKind { .. } => "reserved_kind",
+            Error::NotDurable { .. } => "not_durable",
+            Error::Stopped { .. } => "writer_stopped",
+            Error::NoSuchEntry { .. } => "no_such_entry",
+            Error::NoSuchValue { .. } => "no_such_value",
+            Error::ValueLost { .. } => "value_lost",
+            Error::BlobLost { .. } => "blob_lost",
+            Error::Io { .. } => "dossier_io",
+            Error::NoRandomness(_) => "no_randomness",
+            Error::Encoding(_) => "entry_encoding",
+        }
+    }
+
+    /// The file, entry or field it is about, if there is one.
+    pub fn place(&self) -> Option<String> {
+        match self {
+            Error::NotADossier { path, .. }
+            | Error::ChangedUnderneath { path, .. }
+            | Error::NotDurable { path, .. }
+            | Error::Io { path, .. } => Some(path.display().to_string()),
+            Error::Tampered { fault, .. } => Some(fault.place()),
+            Error::NoSuchEntry { seq, .. } => Some(format!("entry {seq}")),
+            Error::NoSuchValue { seq, field } | Error::ValueLost { seq, field, .. } => {
+                Some(format!("entry {seq}, field `{field}`"))
+            }
+            Error::BlobLost { digest, .. } => Some(crate::layout::blob_name(digest)),
+            Error::DuplicateField { field } => Some(format!("field `{field}`")),
+            Error::NoSuchStart { start } => start.map(|seq| format!("entry {seq}")),
+            Error::LeafTooLarge { .. }
+            | Error::Unreadable { .. }
+            | Error::ReservedKind { .. }
+            | Error::Stopped { .. }
+            | Error::NoRandomness(_)
+            | Error::Encoding(_) => None,
+        }
+    }
+
+    /// What the reader can do now: one sentence in the imperative.
+    pub fn next_step(&self) -> String {
+        match self {
+            Error::NotADossier { .. } => {
+                "name the folder of a dossier, NAME.fascicolo, or a path that does not exist yet"
+            }
+            Error::Tampered { .. } => {
+                "verify the dossier for the full list of faults, and restore it from a copy; as it is, nothing is added"
+            }
+            Error::ChangedUnderneath { .. } => {
+                "find out what replaced the dossier, then open it again; the session's later entries are not in it"
+            }
+            Error::LeafTooLarge { .. } => "move large facts out of the body into values or blobs",
+            Error::Unreadable { .. } => "flatten the facts in the body",
+            Error::DuplicateField { .. } => "give every value and blob of an entry a field of its own",
+            Error::NoSuchStart { .. } => "append the `start` entry first and pass its number",
+            Error::ReservedKind { .. } => "choose another kind",
+            Error::NotDurable { .. } | Error::Stopped { .. } => {
+                "check the disk and its free space, then open the dossier in a new session, which logs what it recovers"
+            }
+            Error::NoSuchEntry { .. } | Error::NoSuchValue { .. } => "list the log to see its entries and their fields",
+            Error::ValueLost { .. } | Error::BlobLost { .. } => {
+                "verify the dossier, and restore the file named from a copy"
+            }
+            Error::Io { .. } => "check that the folder exists, that it may be written, and that the disk has room",
+            Error::NoRandomness(_) => "check the system's random source",
+            Error::Encoding(_) => "give the facts in the body as plain JSON",
+        }
+        .to_owned()
+    }
+}

@@ -1,0 +1,167 @@
+//! Each entry against its neighbours, and all against the checkpoint.
+//!
+//! Entry k + 1 names entry k by its leaf hash. Where they disagree one of them was changed: if entry k + 1, with
+//! its link set to what entry k hashes to, is the one that entry k + 2 or the checkpoint knows, its link was
+//! changed; else entry k.
+
+use super::{Slot, lines};
+use crate::checkpoint::Checkpoint;
+use crate::fault::Faults;
+use crate::layout::{CHECKPOINT, ENTRIES};
+use crate::record::{FORMAT, Kind, RecordV0, no_prev};
+use crate::tree::{Frontier, Hash, from_hex, leaf_hash, to_hex};
+
+/// Follows the links and gives every slot the hash it originally had, as far as that can be told.
+pub(super) fn links(slots: &mut [Slot], checkpoint: Option<&Checkpoint>, faults: &mut Faults) {
+    for k in 0..slots.len() {
+        let Some(record) = &slots[k].record else { continue };
+        let Some(before) = k.checked_sub(1) else {
+            if record.prev != no_prev() {
+                faults.add(Some(0), ENTRIES, "names an entry before it, although it is the first");
+            }
+            continue;
+        };
+        let named = from_hex(&record.prev);
+        match slots[before].original {
+            Some(hash) if named == Some(hash) => {}
+            // Nothing readable stands there, or it is known to be changed: its successor tells what it was.
+            None => slots[before].original = named,
+            Some(_) if faults.of_entry(before) => slots[before].original = named,
+            Some(hash) => {
+                let relinked = with_prev(record, &hash);
+                if relinked.is_some_and(|relinked| known(slots, checkpoint, k, relinked)) {
+                    faults.add(
+                        Some(k as u64),
+                        ENTRIES,
+                        "was changed: its link to the entry before it is not the one written",
+                    );
+                    slots[k].original = relinked;
+                    continue;
+                }
+                let found = to_hex(&hash);
+                let certain = {
+                    let as_named = std::mem::replace(&mut slots[before].original, named);
+                    let certain = slots[k].stored.is_some_and(|stored| known(slots, checkpoint, k, stored));
+                    slots[before].original = if certain { named } else { as_named };
+                    certain
+                };
+                let what = if certain {
+                    format!("was changed: its bytes hash to {found}, the entry after it names another")
+                } else {
+                    format!("was changed (it hashes to {found}), or else the link of the entry after it was")
+                };
+                faults.add(Some(before as u64), ENTRIES, what);
+                slots[before].original = named;
+            }
+        }
+    }
+}
+
+/// True if entry `k` with this leaf hash is the one that its successor names or, at its end, the checkpoint covers.
+fn known(slots: &[Slot], checkpoint: Option<&Checkpoint>, k: usize, hash: Hash) -> bool {
+    if let Some(next) = slots.get(k + 1) {
+        return next.record.as_ref().is_some_and(|next| from_hex(&next.prev) == Some(hash));
+    }
+    let Some(checkpoint) = checkpoint.filter(|c| c.size == k as u64 + 1) else { return false };
+    let leaves = slots[..k].iter().map(|slot| slot.original).chain([Some(hash)]);
+    leaves.collect::<Option<Frontier>>().is_some_and(|tree| tree.root() == checkpoint.root)
+}
+
+fn with_prev(record: &RecordV0, prev: &Hash) -> Option<Hash> {
+    let relinked = RecordV0 { prev: to_hex(prev), ..record.clone() };
+    Some(leaf_hash(&relinked.to_leaf().ok()?))
+}
+
+/// Compares the log with its checkpoint, byte for byte. Returns true if `tail`, the offset of an incomplete last
+/// line, is one that no checkpoint covers.
+pub(super) fn against_checkpoint(
+    slots: &[Slot],
+    text: Option<&[u8]>,
+    checkpoint: Option<&Checkpoint>,
+    tail: Option<u64>,
+    faults: &mut Faults,
+    notes: &mut Vec<String>,
+) -> bool {
+    let entries = slots.len() as u64;
+    let Some(text) = text else {
+        notes.push("there is no checkpoint: nothing vouches for the last entry".to_owned());
+        return tail.is_some();
+    };
+    let Some(checkpoint) = checkpoint.filter(|c| c.size > 0) else {
+        faults.add(entries.checked_sub(1), CHECKPOINT, "is not a checkpoint of this log: it was changed");
+        return tail.is_some();
+    };
+    let size = checkpoint.size;
+    let last = Some(size.min(entries).saturating_sub(1));
+    let roots = || {
+        let leaves = slots.iter().map_while(|slot| slot.original);
+        leaves.scan(Frontier::default(), |tree, leaf| {
+            tree.push(leaf);
+            Some((tree.size(), tree.root()))
+        })
+    };
+    let origin = slots.first().filter(|_| !faults.of_entry(0)).and_then(|slot| slot.record.as_ref()?.origin());
+    if origin.is_some_and(|origin| origin != checkpoint.origin) {
+        faults.add(last, CHECKPOINT, "was changed: it names another origin than entry 0");
+    }
+    if size > entries {
+        if let Some((other, _)) = roots().find(|(_, root)| *root == checkpoint.root) {
+            faults.add(last, CHECKPOINT, format!("was changed: its root is that of {other} entries, not of {size}"));
+            return tail.is_some();
+        }
+        let what = match tail {
+            Some(_) => "is incomplete, although the checkpoint covers it".to_owned(),
+            None => lines::missing(entries, size),
+        };
+        faults.add(Some(entries), ENTRIES, what);
+        return false;
+    }
+    let covered = &slots[..size as usize];
+    let Some(tree) = covered.iter().map(|slot| slot.original).collect::<Option<Frontier>>() else {
+        notes.push("the checkpoint's root cannot be compared: an entry that it covers cannot be read".to_owned());
+        return tail.is_some();
+    };
+    let own = Checkpoint { origin: checkpoint.origin.clone(), size, root: tree.root() };
+    // A last entry known to be changed has no successor that tells what it was.
+    if own.to_text().as_bytes() != text && !faults.of_entry(covered.len() - 1) {
+        let what = match roots().find(|(_, root)| *root == checkpoint.root) {
+            Some((other, _)) => format!("was changed: its root is that of {other} entries, not of {size}"),
+            None if size == entries => {
+                format!("its root is not that of the {size} entries: it was changed, or else entry {} was", size - 1)
+            }
+            None => format!("was changed: its root is not that of the first {size} entries"),
+        };
+        faults.add(last, CHECKPOINT, what);
+    }
+    tail.is_some()
+}
+
+/// What must stand where: `log` first and only there, a `start` before what belongs to it.
+pub(super) fn places(slots: &[Slot], faults: &mut Faults) {
+    if slots.is_empty() {
+        return;
+    }
+    for (seq, slot) in slots.iter().enumerate() {
+        let Some(record) = slot.record.as_ref().filter(|_| !faults.of_entry(seq)) else { continue };
+        let entry = Some(seq as u64);
+        if seq == 0 {
+            if record.origin().is_none() || record.body.get("format").and_then(|f| f.as_str()) != Some(FORMAT) {
+                faults.add(entry, ENTRIES, format!("does not open a log of format {FORMAT}"));
+            }
+        } else if record.kind == Kind::Log {
+            faults.add(entry, ENTRIES, "opens a log, although it is not the first");
+        }
+        let Some(start) = record.start else {
+            if record.kind == Kind::End {
+                faults.add(entry, ENTRIES, "is an end without a start");
+            }
+            continue;
+        };
+        let named = usize::try_from(start).ok().filter(|start| *start < seq);
+        let known_to_be_wrong = named.is_some_and(|s| slots[s].record.is_none() || faults.of_entry(s));
+        let is_start = named.and_then(|s| slots[s].record.as_ref()).is_some_and(|r| r.kind == Kind::Start);
+        if !is_start && !known_to_be_wrong {
+            faults.add(entry, ENTRIES, format!("belongs to entry {start}, which is not a start before it"));
+        }
+    }
+}

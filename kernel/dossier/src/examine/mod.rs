@@ -1,0 +1,146 @@
+//! Reads a whole dossier without writing to it and says what is not as it was written, and which entry it concerns.
+//!
+//! Order: lines to entries ([`lines`]), each entry to its neighbours and all to the checkpoint ([`chain`]),
+//! disclosures to commitments ([`values`]), blobs and quarantine to what names them ([`files`]). Start at
+//! [`examine`].
+
+mod chain;
+mod files;
+mod lines;
+mod values;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use crate::checkpoint::Checkpoint;
+use crate::disk;
+use crate::error::Error;
+use crate::fault::{Fault, Faults};
+use crate::layout::{CHECKPOINT, ENTRIES, VALUES, at};
+use crate::record::{Kind, RecordV0};
+use crate::state::{Key, Leftover, Span, State};
+use crate::tree::Hash;
+
+pub(crate) use files::{Moved, stray_quarantine};
+
+/// One number of the log and what stands there.
+#[derive(Debug, Default)]
+struct Slot {
+    span: Option<Span>,
+    /// `None` if nothing readable stands there.
+    record: Option<RecordV0>,
+    /// Leaf hash of the line as it stands.
+    stored: Option<Hash>,
+    /// Leaf hash that the entry had, as far as its line or its neighbours tell.
+    original: Option<Hash>,
+}
+
+/// What an examination found.
+pub(crate) struct Examination {
+    pub(crate) faults: Vec<Fault>,
+    pub(crate) notes: Vec<String>,
+    pub(crate) checkpoint: Option<Checkpoint>,
+    /// Offset of an incomplete last line that no checkpoint covers.
+    pub(crate) torn_entry: Option<u64>,
+    pub(crate) leftover: Option<Leftover>,
+    slots: Vec<Slot>,
+    values: BTreeMap<Key, Span>,
+    values_bytes: u64,
+}
+
+/// Examines a dossier; `with_files` also hashes every blob and quarantined tail.
+///
+/// Takes no lock. It reads checkpoint, entries, disclosures, blobs in the order opposite to that in which they are
+/// written: what is read later holds all that what was read before refers to, even while somebody appends.
+pub(crate) fn examine(dossier: &Path, with_files: bool) -> Result<Examination, Error> {
+    let mut faults = Faults::default();
+    let mut notes = Vec::new();
+    let checkpoint_text = disk::read_from(&at(dossier, CHECKPOINT), 0)?;
+    let entries = disk::read_from(&at(dossier, ENTRIES), 0)?.unwrap_or_default();
+    let values = disk::read_from(&at(dossier, VALUES), 0)?.unwrap_or_default();
+
+    let checkpoint = checkpoint_text.as_deref().and_then(Checkpoint::parse);
+    let lines::Lines { mut slots, tail } = lines::read(&entries, checkpoint.as_ref(), &mut faults);
+    chain::links(&mut slots, checkpoint.as_ref(), &mut faults);
+    let torn = chain::against_checkpoint(
+        &slots,
+        checkpoint_text.as_deref(),
+        checkpoint.as_ref(),
+        tail,
+        &mut faults,
+        &mut notes,
+    );
+    chain::places(&slots, &mut faults);
+
+    let commitments = Commitments::of(&slots, &faults);
+    let disclosed = values::check(&values, &slots, &commitments, &mut faults, &mut notes);
+    if with_files {
+        files::check_blobs(dossier, &slots, &commitments, &mut faults, &mut notes)?;
+        files::check_quarantine(dossier, &slots, &mut faults, &mut notes)?;
+    }
+    Ok(Examination {
+        faults: faults.into_list(),
+        notes,
+        checkpoint,
+        torn_entry: if torn { tail } else { None },
+        leftover: disclosed.leftover,
+        slots,
+        values: disclosed.found,
+        values_bytes: disclosed.leftover.map_or(values.len() as u64, |l| l.at),
+    })
+}
+
+impl Examination {
+    /// Number of entries, unreadable ones included.
+    pub(crate) fn entries(&self) -> u64 {
+        self.slots.len() as u64
+    }
+
+    /// Records that can be read.
+    pub(crate) fn records(&self) -> impl Iterator<Item = &RecordV0> {
+        self.slots.iter().filter_map(|slot| slot.record.as_ref())
+    }
+
+    /// Root over the lines as they stand; `None` if one is missing or unreadable.
+    pub(crate) fn root(&self) -> Option<Hash> {
+        Some(self.slots.iter().map(|slot| slot.stored).collect::<Option<crate::tree::Frontier>>()?.root())
+    }
+
+    /// The state to go on from; an error if anything was found wrong.
+    pub(crate) fn into_state(self) -> Result<State, Error> {
+        let mut faults = self.faults.into_iter();
+        if let Some(fault) = faults.next() {
+            return Err(Error::Tampered { fault, others: faults.len() });
+        }
+        let mut state = State { values: self.values, values_bytes: self.values_bytes, ..State::default() };
+        for slot in self.slots {
+            if let (Some(record), Some(hash), Some(span)) = (slot.record, slot.stored, slot.span) {
+                state.accept(record, hash, span.bytes);
+            }
+        }
+        Ok(state)
+    }
+}
+
+/// What the entries commit to and what was taken out again.
+struct Commitments {
+    redacted: BTreeSet<Key>,
+    /// True if an entry that may be a redaction cannot be trusted: then a missing value may be a redacted one.
+    unsure: bool,
+}
+
+impl Commitments {
+    fn of(slots: &[Slot], faults: &Faults) -> Self {
+        let mut commitments = Commitments { redacted: BTreeSet::new(), unsure: false };
+        for (seq, slot) in slots.iter().enumerate() {
+            match &slot.record {
+                None => commitments.unsure = true,
+                Some(record) if record.kind == Kind::Redact && faults.of_entry(seq) => commitments.unsure = true,
+                Some(record) => {
+                    commitments.redacted.extend(record.redactions().into_iter().map(|r| (r.seq, r.field)));
+                }
+            }
+        }
+        commitments
+    }
+}

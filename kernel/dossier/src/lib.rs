@@ -1,0 +1,42 @@
+//! Appends records and proves that none changed.
+//!
+//! Owns: the format, the hash tree, the order of fsyncs, recovery, verification. Must not know: magics, MIME types,
+//! checks, nor what the strings and the JSON it carries mean; secrets are masked before they come here.
+//! Start at [`Dossier::append`] for writing, at [`verify`] for checking, at [`RecordV0`] for the format.
+//!
+//! ```text
+//! NAME.fascicolo/
+//!   entries.jsonl             one line = one leaf: a RecordV0; RFC 6962 hashes over the bytes of the line
+//!   checkpoint                origin, size, root (C2SP tlog-checkpoint); written on request
+//!   blobs/sha256/ab/…         contents by their SHA-256; blobs/tmp/ for files not yet in place
+//!   disclosures/values.jsonl  salts and values behind small commitments
+//!   quarantine/               ends of files that interrupted appends left
+//!   lock                      taken for each transaction
+//! ```
+
+mod blobs;
+mod checkpoint;
+mod disclosure;
+mod disk;
+mod draft;
+mod error;
+mod examine;
+mod fault;
+mod layout;
+mod record;
+mod state;
+mod tree;
+mod verify;
+mod view;
+mod writer;
+
+pub use checkpoint::Checkpoint;
+pub use disclosure::{DisclosureV0, INLINE_BYTES};
+pub use draft::Draft;
+pub use error::Error;
+pub use fault::Fault;
+pub use record::{BlobRef, CellRef, Committed, FORMAT, FileSeen, Kind, LEAF_BYTES, RecordV0, Redaction};
+pub use tree::{Frontier, Hash, from_hex, leaf_hash, node_hash, sha256, to_hex};
+pub use verify::{Verification, verify};
+pub use view::View;
+pub use writer::{Appended, Dossier};

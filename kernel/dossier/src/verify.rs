@@ -1,0 +1,74 @@
+//! The verdict on a whole dossier, for whoever receives it.
+
+use std::path::Path;
+
+use serde::Serialize;
+
+use crate::error::Error;
+use crate::examine::examine;
+use crate::fault::Fault;
+use crate::layout::{CHECKPOINT, ENTRIES, at};
+use crate::tree::to_hex;
+
+/// What a verification of a dossier shows.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Verification {
+    /// Number of entries, unreadable ones included.
+    pub entries: u64,
+    /// RFC 6962 root over the entries as they stand, 64 hexadecimal digits; `None` if one is missing or unreadable.
+    pub root: Option<String>,
+    /// Name of the log, from its first entry.
+    pub origin: Option<String>,
+    /// What is not as it was written.
+    pub faults: Vec<Fault>,
+    /// True if there is no fault.
+    pub integrity: bool,
+    /// Entries after the checkpoint: no root vouches for them yet. All of them if there is no checkpoint.
+    pub unproved_tail: u64,
+    /// True if an append was interrupted; the next session to open the dossier recovers it.
+    pub torn: bool,
+    /// What a reader must know besides; the first says what this verification does not show.
+    pub notes: Vec<String>,
+}
+
+/// What integrity alone does not show.
+const INTEGRITY_IS_NOT_HONESTY: &str = "this shows integrity, not honesty: who writes a log can write another one in its \
+     place, and only a witness outside it, who saw an earlier root, can tell";
+
+/// Reads and checks everything in a dossier: entries, checkpoint, disclosures, blobs, quarantine. Writes nothing and
+/// takes no lock.
+/// # Errors
+/// [`Error::NotADossier`] if there is no log; [`Error::Io`] if a file cannot be read. A fault is not an error.
+pub fn verify(path: impl AsRef<Path>) -> Result<Verification, Error> {
+    let path = path.as_ref();
+    if !at(path, ENTRIES).is_file() && !at(path, CHECKPOINT).is_file() {
+        return Err(Error::NotADossier { path: path.to_path_buf(), why: "it has no entries.jsonl" });
+    }
+    let mut found = examine(path, true)?;
+    let entries = found.entries();
+    if entries == 0 && found.faults.is_empty() {
+        let what = "holds no complete entry, not even the one that opens a log".to_owned();
+        found.faults.push(Fault { entry: Some(0), file: ENTRIES.to_owned(), what });
+    }
+    let origin = found.records().next().and_then(|record| record.origin()).map(str::to_owned);
+    let mut notes = vec![INTEGRITY_IS_NOT_HONESTY.to_owned()];
+    let covered = found.checkpoint.as_ref().map_or(0, |c| c.size);
+    let unproved_tail = entries.saturating_sub(covered);
+    if unproved_tail > 0 {
+        notes.push(format!("the last {unproved_tail} of {entries} entries were written after the checkpoint"));
+    }
+    if found.torn_entry.is_some() {
+        notes.push(format!("{ENTRIES} ends in an incomplete line that no checkpoint covers"));
+    }
+    notes.append(&mut found.notes);
+    Ok(Verification {
+        entries,
+        root: found.root().map(|root| to_hex(&root)),
+        origin,
+        integrity: found.faults.is_empty(),
+        unproved_tail,
+        torn: found.torn_entry.is_some() || found.leftover.is_some(),
+        notes,
+        faults: found.faults,
+    })
+}

@@ -1,0 +1,111 @@
+//! Reading a dossier: records, values, blobs.
+
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+
+use crate::blobs;
+use crate::disclosure::{DisclosureV0, SALT_BYTES};
+use crate::disk::io_error;
+use crate::error::Error;
+use crate::examine::examine;
+use crate::layout::{ENTRIES, VALUES, at};
+use crate::record::RecordV0;
+use crate::state::{Span, State};
+use crate::tree::to_hex;
+
+/// A dossier as it stood when it was read, or as this session's writer knows it.
+#[derive(Debug)]
+pub struct View {
+    pub(crate) path: PathBuf,
+    pub(crate) state: State,
+}
+
+impl View {
+    /// Reads a log and checks its entries, checkpoint and disclosures; blobs are checked when they are asked for.
+    /// Takes no lock, writes nothing, and leaves out an entry that is still being written.
+    pub(crate) fn read(path: &Path) -> Result<Self, Error> {
+        if !at(path, ENTRIES).is_file() {
+            return Err(Error::NotADossier { path: path.to_path_buf(), why: "it has no entries.jsonl" });
+        }
+        Ok(View { path: path.to_path_buf(), state: examine(path, false)?.into_state()? })
+    }
+
+    /// The dossier's folder.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Number of entries.
+    pub fn size(&self) -> u64 {
+        self.state.size()
+    }
+
+    /// RFC 6962 root over all entries, 64 hexadecimal digits; O(log n).
+    pub fn root_hex(&self) -> String {
+        to_hex(&self.state.frontier.root())
+    }
+
+    /// Name of the log; empty before its first entry.
+    pub fn origin(&self) -> &str {
+        self.state.records.first().and_then(RecordV0::origin).unwrap_or_default()
+    }
+
+    /// All records, in order.
+    pub fn records(&self) -> std::slice::Iter<'_, RecordV0> {
+        self.state.records.iter()
+    }
+
+    /// One record.
+    pub fn record(&self, seq: u64) -> Option<&RecordV0> {
+        self.state.records.get(usize::try_from(seq).ok()?)
+    }
+
+    /// Gives a private value back after checking it against its commitment; `None` if it was redacted.
+    /// # Errors
+    /// [`Error::NoSuchEntry`], [`Error::NoSuchValue`]; [`Error::ValueLost`] or [`Error::BlobLost`] if it is
+    /// missing or is not the value committed to; [`Error::Io`].
+    pub fn value(&self, seq: u64, field: &str) -> Result<Option<String>, Error> {
+        let record = self.record(seq).ok_or(Error::NoSuchEntry { seq, size: self.size() })?;
+        let no_such = || Error::NoSuchValue { seq, field: field.to_owned() };
+        let committed = record.committed.get(field).ok_or_else(no_such)?;
+        let key = (seq, field.to_owned());
+        if self.state.redacted.contains(&key) {
+            return Ok(None);
+        }
+        let lost = |what| Error::ValueLost { seq, field: field.to_owned(), what };
+        let value = if committed.blob {
+            let content = blobs::read(&self.path, &committed.commit)?;
+            let value = content.get(SALT_BYTES..).ok_or_else(|| lost("is shorter than its salt"))?;
+            String::from_utf8(value.to_vec()).map_err(|_| lost("is not a text"))?
+        } else {
+            let span = self.state.values.get(&key).ok_or_else(|| lost("is missing"))?;
+            let line = self.line_of_values(*span)?.ok_or_else(|| lost("is missing"))?;
+            let disclosure = DisclosureV0::from_line(&line)
+                .filter(|d| d.commitment().as_ref() == Some(&committed.commit))
+                .ok_or_else(|| lost("is not the one committed to"))?;
+            disclosure.value
+        };
+        if value.len() as u64 == committed.bytes {
+            Ok(Some(value))
+        } else {
+            Err(lost("is not as long as its entry says"))
+        }
+    }
+
+    /// Gives a blob back after checking it against its name, `digest`: 64 hexadecimal digits.
+    /// # Errors
+    /// [`Error::BlobLost`] if it is missing or was changed; [`Error::Io`].
+    pub fn blob(&self, digest: &str) -> Result<Vec<u8>, Error> {
+        blobs::read(&self.path, digest)
+    }
+
+    fn line_of_values(&self, span: Span) -> Result<Option<Vec<u8>>, Error> {
+        let path = at(&self.path, VALUES);
+        let mut file = File::open(&path).map_err(io_error("open", &path))?;
+        file.seek(SeekFrom::Start(span.at)).map_err(io_error("read", &path))?;
+        let mut line = Vec::new();
+        file.take(span.bytes).read_to_end(&mut line).map_err(io_error("read", &path))?;
+        Ok((line.len() as u64 == span.bytes).then_some(line))
+    }
+}

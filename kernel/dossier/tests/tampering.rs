@@ -1,0 +1,183 @@
+//! Every change of a byte is found and charged to the entry that it concerns.
+
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use std::collections::BTreeSet;
+use std::fs;
+
+use common::{files, line_of, small};
+use fascicolo_dossier::{Dossier, Error, verify};
+
+/// Changes that turn digits into others, letters into the other case, bytes into newlines and into no UTF-8.
+const FLIPS: [u8; 9] = [0x01, 0x02, 0x04, 0x08, 0x10, 0x20, 0x40, 0x80, 0xff];
+
+#[test]
+fn one_byte_changed_anywhere_is_found_and_its_entry_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("small.fascicolo");
+    small(&path);
+    let clean = verify(&path).unwrap();
+    assert!(clean.integrity && !clean.torn && clean.unproved_tail == 0, "{clean:?}");
+    assert_eq!(clean.entries, 8);
+    let log: Vec<serde_json::Value> = fs::read_to_string(path.join("entries.jsonl"))
+        .unwrap()
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let last = clean.entries - 1;
+    let (mut tried, mut seen) = (0, BTreeSet::new());
+    for file in files(&path) {
+        let name = file.strip_prefix(&path).unwrap().to_str().unwrap().to_owned();
+        let original = fs::read(&file).unwrap();
+        let lines: Vec<&[u8]> = original.split(|b| *b == b'\n').collect();
+        let mut changed = original.clone();
+        for at in 0..original.len() {
+            let line = line_of(&original, at);
+            // Which entries may be named, and which must be.
+            let (must, may): (u64, BTreeSet<u64>) = match name.as_str() {
+                "entries.jsonl" => (line as u64, [line as u64].into()),
+                "checkpoint" => (last, [last].into()),
+                "disclosures/values.jsonl" => {
+                    let seq = |line: &[u8]| serde_json::from_slice::<serde_json::Value>(line).ok()?["seq"].as_u64();
+                    let own = seq(lines[line]).unwrap();
+                    // A newline stands between two disclosures: without it neither can be read.
+                    let next = (original[at] == b'\n').then(|| lines.get(line + 1).and_then(|l| seq(l))).flatten();
+                    (own, [own].into_iter().chain(next).collect())
+                }
+                blob => {
+                    let digest = blob.rsplit('/').next().unwrap();
+                    let naming: BTreeSet<u64> = log
+                        .iter()
+                        .filter(|e| e.to_string().contains(digest))
+                        .map(|e| e["seq"].as_u64().unwrap())
+                        .collect();
+                    (*naming.first().unwrap(), naming)
+                }
+            };
+            // All bytes of a blob count alike: fewer changes of a large one do.
+            let large_blob = original.len() > 4_000 && name.starts_with("blobs");
+            for flip in if large_blob { &[0x01, 0x20, 0x80][..] } else { &FLIPS[..] } {
+                changed[at] = original[at] ^ flip;
+                fs::write(&file, &changed).unwrap();
+                let found = verify(&path).unwrap();
+                let context =
+                    || format!("{name}, byte {at} ({:?}) ^ {flip:#x}: {:#?}", original[at] as char, found.faults);
+                assert!(!found.integrity, "{}", context());
+                let named: BTreeSet<u64> = found.faults.iter().filter_map(|f| f.entry).collect();
+                assert!(named.contains(&must) && named.is_subset(&may), "{}", context());
+                assert!(found.faults.iter().all(|f| f.entry.is_some()), "{}", context());
+                let in_file = found.faults.iter().any(|f| f.file == name);
+                // The last entry and the root over it vouch for each other only.
+                assert!(in_file || (name == "entries.jsonl" && must == last), "{}", context());
+                tried += 1;
+            }
+            // A session never goes on from it.
+            if !name.starts_with("blobs") && at % 7 == 0 {
+                assert!(matches!(Dossier::open(&path, "s"), Err(Error::Tampered { .. })), "{name}, byte {at}");
+                assert!(matches!(Dossier::read(&path), Err(Error::Tampered { .. })), "{name}, byte {at}");
+            }
+            changed[at] = original[at];
+        }
+        fs::write(&file, &original).unwrap();
+        seen.insert(name);
+    }
+    assert!(verify(&path).unwrap().integrity);
+    assert_eq!(seen.len(), 5, "{seen:?}");
+    assert!(tried > 20_000, "{tried}");
+}
+
+/// Removing, repeating and swapping whole lines, checkpoint and all other files untouched.
+#[test]
+fn lines_removed_repeated_or_swapped_are_located() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("small.fascicolo");
+    small(&path);
+    for name in ["entries.jsonl", "disclosures/values.jsonl"] {
+        let file = path.join(name);
+        let original = fs::read_to_string(&file).unwrap();
+        let lines: Vec<&str> = original.split_inclusive('\n').collect();
+        let seq = |line: &str| serde_json::from_str::<serde_json::Value>(line).unwrap()["seq"].as_u64().unwrap();
+        for i in 0..lines.len() {
+            let mut removed = lines.clone();
+            removed.remove(i);
+            let mut repeated = lines.clone();
+            repeated.insert(i, lines[i]);
+            let mut swapped = lines.clone();
+            swapped.swap(i, (i + 1) % lines.len());
+            for (what, changed) in [("removed", removed), ("repeated", repeated), ("swapped", swapped)] {
+                fs::write(&file, changed.concat()).unwrap();
+                let found = verify(&path).unwrap();
+                assert!(!found.integrity, "{name} line {i} {what}");
+                let near = |n: u64| n.abs_diff(seq(lines[i])) <= 1 || what == "swapped";
+                assert!(
+                    found.faults.iter().any(|f| f.entry.is_some_and(near)),
+                    "{name} {i} {what}: {:?}",
+                    found.faults
+                );
+                assert!(Dossier::open(&path, "s").is_err());
+            }
+        }
+        fs::write(&file, &original).unwrap();
+    }
+}
+
+#[test]
+fn a_missing_file_is_a_fault_of_the_entries_that_need_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("small.fascicolo");
+    small(&path);
+    for file in files(&path) {
+        let content = fs::read(&file).unwrap();
+        fs::remove_file(&file).unwrap();
+        let found = verify(&path).unwrap();
+        if file.ends_with("checkpoint") {
+            // It is derived; without it the last entries are unproved, which is said.
+            assert!(found.integrity && found.unproved_tail == found.entries, "{found:?}");
+        } else {
+            assert!(!found.integrity && found.faults.iter().all(|f| f.entry.is_some()), "{file:?}: {found:?}");
+        }
+        fs::write(&file, content).unwrap();
+    }
+}
+
+#[test]
+fn a_blob_that_no_entry_names_is_a_note_and_a_name_leads_out_of_no_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("small.fascicolo");
+    small(&path);
+    fs::create_dir_all(path.join("blobs/sha256/00")).unwrap();
+    fs::write(path.join("blobs/sha256/00").join("00".repeat(32)), "stray").unwrap();
+    let found = verify(&path).unwrap();
+    assert!(found.integrity && found.notes.iter().any(|n| n.starts_with("1 files below blobs/sha256")), "{found:?}");
+    assert!(found.notes[0].contains("integrity, not honesty"));
+    let dossier = Dossier::read(&path).unwrap();
+    assert!(matches!(dossier.blob("../../entries.jsonl"), Err(Error::BlobLost { .. })));
+}
+
+/// Whoever changes an entry and everything after it, but not the checkpoint, is found by its root.
+#[test]
+fn a_rebuilt_chain_does_not_meet_its_checkpoint() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("small.fascicolo");
+    small(&path);
+    let log = fs::read_to_string(path.join("entries.jsonl")).unwrap();
+    let mut rebuilt = String::new();
+    let mut prev = "0".repeat(64);
+    for line in log.lines() {
+        let mut record = fascicolo_dossier::RecordV0::from_leaf(line.as_bytes()).unwrap();
+        record.prev = prev;
+        if record.seq == 3 {
+            record.body["floor"] = 0.5.into();
+        }
+        let leaf = record.to_leaf().unwrap();
+        prev = fascicolo_dossier::to_hex(&fascicolo_dossier::leaf_hash(&leaf));
+        rebuilt += std::str::from_utf8(&leaf).unwrap();
+        rebuilt.push('\n');
+    }
+    fs::write(path.join("entries.jsonl"), rebuilt).unwrap();
+    let found = verify(&path).unwrap();
+    assert!(!found.integrity);
+    assert_eq!(found.faults[0].file, "checkpoint");
+}

@@ -1,0 +1,64 @@
+//! `%%criterion`, `%criterion show|list`
+
+use clap::{Args, ValueEnum};
+use std::path::PathBuf;
+
+/// Compile a criterion of your own, or show and list criteria.
+///
+/// `%%criterion NAME` compiles the rest of the cell to a WebAssembly component that imports nothing. It sees the
+/// rows and answers with a verdict and figures. A whole one:
+///
+///     %%criterion tail-floor
+///     criterion! {
+///         meaning: "no row turns away from its reference by more than the floor allows",
+///         parameters: { floor["unitless"] "smallest cosine that is still the same row" },
+///         sees: { cosine },
+///         state: { least: Lowest, mean: Mean },
+///         row: |state, row, _p| {
+///             state.least.add(row.cosine, row.id);
+///             state.mean.add(row.cosine);
+///         },
+///         verdict: |state, p| {
+///             pass_if(state.least.value() >= p.floor)
+///                 .because(format!("the smallest cosine is {}, the floor {}", state.least.value(), p.floor))
+///                 .figure("cosine.min", "unitless", &state.least)
+///                 .figure("cosine.mean", "unitless", &state.mean)
+///         },
+///     }
+///
+/// A row sees `id` and what it asks for: the measures dot, norm_reference, norm_candidate, cosine, l2, abs_max,
+/// rel_max, rel_undefined, elements_over(atol, rtol), all in float64; label; and the raw vectors reference and
+/// candidate (get(i), iter(), zip(other), argmax()). State is kept in accumulators: Count (add, add_if, add_many), Sum
+/// and Mean (exact), Lowest and Highest (the 5 most extreme rows; Lowest<20> for more), Spread (a histogram). The
+/// verdict is pass_if(condition) or inconclusive(), with because(text), figure(name, unit, &accumulator) and
+/// spread(name, unit, &spread, threshold).
+#[derive(Debug, Clone, Args)]
+#[command(verbatim_doc_comment)]
+pub struct CriterionArgs {
+    /// The criterion's name (with a body), or `show`, `list`, `help`
+    #[arg(value_name = "NAME|show|list|help")]
+    pub what: String,
+    /// With `show`: whose source and parameters
+    #[arg(value_name = "NAME")]
+    pub name: Option<String>,
+    /// The language of the body
+    #[arg(long, value_enum, default_value = "rust")]
+    pub lang: Language,
+    /// In a shell: a file with the body [default: standard input]
+    #[arg(long, value_name = "FILE")]
+    pub file: Option<PathBuf>,
+}
+
+impl CriterionArgs {
+    /// Whether the cell defines a criterion.
+    pub fn defines(&self) -> bool {
+        !matches!(self.what.as_str(), "show" | "list" | "help")
+    }
+}
+
+/// Languages a criterion can be written in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Language {
+    /// Rust with the criterion sdk.
+    Rust,
+}

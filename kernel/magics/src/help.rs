@@ -1,0 +1,36 @@
+//! `%help`, which is made of the declarations themselves.
+
+use clap::Args;
+
+/// Explain a magic, or list them all.
+#[derive(Debug, Clone, Args)]
+pub struct HelpArgs {
+    /// The magic, without its %
+    pub magic: Option<String>,
+}
+
+/// The page of one magic, or the list of all; `None` if there is no such magic.
+pub fn page(magic: Option<&str>) -> Option<String> {
+    let mut grammar = crate::grammar();
+    grammar.build();
+    match magic {
+        Some(name) => {
+            let name = name.trim_start_matches('%');
+            let command = grammar.find_subcommand_mut(name)?;
+            Some(command.clone().term_width(100).render_long_help().to_string().trim_end().to_owned() + "\n")
+        }
+        None => {
+            let mut text = String::from(
+                "Cells hold Rust and magics. Lines that begin with % run first, in order, then the Rust that is left;\n\
+                 %% on the first line takes the rest of the cell. Every magic is also a shell command: fascicolo NAME …\n\n",
+            );
+            for command in grammar.get_subcommands() {
+                let about = command.get_about().map(ToString::to_string).unwrap_or_default();
+                text += &format!("%{:<11} {about}\n", command.get_name());
+            }
+            text += "\n%help NAME shows one with its options. A typical case:\n\n\
+                 %%reference new … → %snapshot → %probe → %%criterion … → %declare … → %compare … → %dossier verify\n";
+            Some(text)
+        }
+    }
+}
