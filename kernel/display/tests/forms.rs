@@ -331,7 +331,15 @@ fn the_other_records_say_their_main_points() {
         (
             "snapshot",
             records::snapshot(),
-            vec!["2.13.0+cu130, CUDA 13.0, HIP none", "packages     2", "0123abc, with local changes"],
+            vec![
+                "Debian GNU/Linux 12, 6.1, glibc 2.36, x86_64",
+                "AMD EPYC, 2 cores, 24.0 GiB of memory, up to avx2",
+                "cpython 3.11.2, /opt/env/bin/python, a virtual environment (--python)",
+                "2, 1 of them editable",
+                "2.13.0+cu130, CUDA 13.0, HIP none",
+                "OMP_NUM_THREADS=2; 2 others looked for are not set",
+                "not read: this folder is in no git repository",
+            ],
         ),
         (
             "criterion",

@@ -42,16 +42,18 @@ fn part_of_reference(v: &Value, part: &str) -> String {
     }
 }
 
-/// `path abc123…` for what has a path; else `key = value`, digests shortened.
+/// What a thing is called, and by what it is known again; whatever else is recorded of it behind.
 fn object(map: &Map<String, Value>) -> String {
     let short = |v: &Value| v.as_str().map_or_else(|| scalar(v), short_digest);
-    if let (Some(path), Some(digest)) = (map.get("path"), map.get("sha256")) {
-        return format!("{} (SHA-256 {})", scalar(path), short(digest));
-    }
-    if map.is_empty() {
-        return "none".to_owned();
-    }
-    map.iter().map(|(key, value)| format!("{key} = {}", short(value))).collect::<Vec<_>>().join(", ")
+    let told = |key: &str| map.get(key).filter(|value| !value.is_null());
+    let mut parts: Vec<String> = ["name", "entry", "path"].iter().find_map(|key| told(key)).map(scalar).into_iter().collect();
+    parts.extend(told("meaning").map(scalar));
+    parts.extend(told("sha256").map(|digest| format!("SHA-256 {}", short(digest))));
+    parts.extend(told("revision").map(|revision| format!("revision {}", scalar(revision))));
+    let known = ["name", "entry", "path", "meaning", "sha256", "revision", "bytes"];
+    let rest = map.iter().filter(|(key, value)| !known.contains(&key.as_str()) && !value.is_null());
+    parts.extend(rest.map(|(key, value)| format!("{key} = {}", scalar(value))));
+    if parts.is_empty() { NOT_RECORDED.to_owned() } else { parts.join(", ") }
 }
 
 fn warnings(v: &Value) -> Vec<Item> {

@@ -143,11 +143,20 @@ pub fn declaration() -> Value {
 }
 
 pub fn snapshot() -> Value {
-    json!({"system": {"os": "Linux", "kernel": "6.1", "machine": "x86_64"},
-        "interpreter": {"path": "/opt/env/bin/python", "version": "3.11.2"},
-        "packages": [{"name": "numpy", "version": "2.3.0"}, {"name": "torch", "version": "2.13.0"}],
-        "torch": {"version": "2.13.0+cu130", "cuda": "13.0", "hip": null},
-        "git": {"revision": "0123abc", "dirty": true}})
+    let read = |value: Value| json!({"state": "read", "from": ["somewhere"], "value": value});
+    json!({"format": "fascicolo snapshot v0", "digest": digest(7),
+        "system": read(json!({"os": "linux", "distribution": "Debian GNU/Linux 12", "kernel": "6.1", "libc": "glibc 2.36",
+            "arch": "x86_64", "cpu_model": "AMD EPYC", "cpu_flags": ["avx", "avx2", "sse4_2"], "cores": 8, "cores_usable": 2,
+            "memory_bytes": 25769803776u64})),
+        "interpreter": read(json!({"chosen": "--python", "version": "3.11.2", "implementation": "cpython",
+            "executable": "/opt/env/bin/python", "is_venv": true})),
+        "packages": read(json!({"list": [{"name": "numpy", "version": "2.3.0", "editable": false},
+            {"name": "torch", "version": "2.13.0", "editable": true}]})),
+        "frameworks": read(json!({"torch": "2.13.0+cu130", "numpy": "2.3.0",
+            "torch_build": read(json!({"cuda": "13.0", "hip": null}))})),
+        "build_tools": read(json!({"present": [{"name": "gcc", "version": "12.2.0"}], "absent": ["clang"]})),
+        "determinism": read(json!({"set": {"OMP_NUM_THREADS": "2"}, "unset": ["PYTHONHASHSEED", "MKL_CBWR"]})),
+        "git": {"state": "not_read", "because": "this folder is in no git repository"}})
 }
 
 pub fn status() -> Value {
