@@ -66,7 +66,7 @@ fn cells() -> MutexGuard<'static, RustCells> {
 }
 
 fn run(cells: &RustCells, code: &str) -> Ran {
-    run_with(cells, code, &InterruptFlag::new())
+    run_with(cells, code, &InterruptFlag::default())
 }
 
 fn run_with(cells: &RustCells, code: &str, interrupt: &InterruptFlag) -> Ran {
@@ -76,7 +76,7 @@ fn run_with(cells: &RustCells, code: &str, interrupt: &InterruptFlag) -> Ran {
 }
 
 fn run_and_interrupt(cells: &RustCells, code: &str, after: Duration) -> Ran {
-    let interrupt = InterruptFlag::new();
+    let interrupt = InterruptFlag::default();
     std::thread::scope(|scope| {
         scope.spawn(|| {
             std::thread::sleep(after);
@@ -273,7 +273,7 @@ fn an_interrupt_while_compiling_loses_no_variable() {
 fn an_interrupt_reaches_a_cell_that_waits_for_the_start() {
     let cells = start();
     let seen = Seen::default();
-    let interrupt = InterruptFlag::new();
+    let interrupt = InterruptFlag::default();
     interrupt.raise();
     let error = cells.run("1", &seen, &interrupt).unwrap_err();
     assert!(matches!(error, RustCellError::Interrupted { .. }));

@@ -121,6 +121,14 @@ impl Toolchain {
         let io = |what: String| move |source| CriterionError::Io { what, source };
         let parent = folder.parent().unwrap_or(folder);
         std::fs::create_dir_all(parent).map_err(io(format!("create {}", parent.display())))?;
+        // One process builds, the others wait and find it built: two rlibs of one sdk are not the same file, and a
+        // compiler that reads one while it is replaced by the other fails.
+        let lock_path = parent.join("lock");
+        let lock = std::fs::File::create(&lock_path).map_err(io(format!("create {}", lock_path.display())))?;
+        lock.lock().map_err(io(format!("lock {}", lock_path.display())))?;
+        if self.sdk_rlib.is_file() {
+            return Ok(());
+        }
         let work = tempfile::tempdir_in(parent).map_err(io(format!("write in {}", parent.display())))?;
         let sources = work.path().join("sdk");
         std::fs::create_dir(&sources).map_err(io("write the sdk's sources".into()))?;
@@ -146,7 +154,7 @@ impl Toolchain {
         }
         let built = work.path().join("libfascicolo.rlib");
         std::fs::create_dir_all(folder).map_err(io(format!("create {}", folder.display())))?;
-        // Two processes may build at once: the rename makes either one's file whole.
+        // Whole or not at all, should this process be killed.
         std::fs::rename(&built, folder.join("libfascicolo.rlib")).map_err(io(format!("write in {}", folder.display())))
     }
 }

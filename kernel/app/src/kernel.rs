@@ -1,9 +1,10 @@
 //! The kernel that Jupyter starts: a session behind the wire.
 
 use crate::failure::Failure;
-use crate::front::{CellEnding, CellRequest, FrontEnd};
+use crate::front::{CellEnding, CellRequest, FrontEnd, MimeBundle};
+use crate::rust_cells::RustCells;
 use crate::session::{Interrupt, Session};
-use crate::wire::{self, CellRunner};
+use crate::wire::{self, CellRunner, Completion, IsComplete};
 use fascicolo_contract::Standing;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -32,13 +33,16 @@ fn default_dossier(folder: &Path) -> PathBuf {
 pub struct Runner {
     dossier: PathBuf,
     folder: PathBuf,
+    rust: Arc<RustCells>,
     session: Mutex<Option<Session>>,
     interrupt: Mutex<Interrupt>,
 }
 
 impl Runner {
+    /// Starts warming up the Rust engine, and answers meanwhile.
     fn new(dossier: PathBuf, folder: PathBuf) -> Runner {
-        Runner { dossier, folder, session: Mutex::default(), interrupt: Mutex::default() }
+        let rust = Arc::new(RustCells::start());
+        Runner { dossier, folder, rust, session: Mutex::default(), interrupt: Mutex::default() }
     }
 }
 
@@ -47,10 +51,9 @@ impl CellRunner for Runner {
         let mut session = self.session.lock().unwrap_or_else(PoisonError::into_inner);
         if session.is_none() {
             match Session::open(&self.dossier, &self.folder) {
-                Ok(mut opened) => {
+                Ok(opened) => {
                     *self.interrupt.lock().unwrap_or_else(PoisonError::into_inner) = opened.interrupt.clone();
-                    opened.warm_up();
-                    *session = Some(opened);
+                    *session = Some(opened.with_rust(self.rust.clone()));
                 }
                 Err(failure) => return CellEnding::Error(failure.shown()),
             }
@@ -63,6 +66,64 @@ impl CellRunner for Runner {
 
     fn interrupt(&self) {
         self.interrupt.lock().unwrap_or_else(PoisonError::into_inner).raise();
+    }
+
+    /// Names of magics after `%`; of variables and items in Rust. The session may be busy and is not asked.
+    fn complete(&self, code: &str, cursor_chars: usize) -> Completion {
+        let before: String = code.chars().take(cursor_chars).collect();
+        let line = before.lines().last().unwrap_or_default();
+        let is_name = |c: &char| c.is_alphanumeric() || *c == '_';
+        let word: String = before.chars().rev().take_while(is_name).collect::<Vec<_>>().into_iter().rev().collect();
+        let magic = line.trim_start_matches('%') == word && line.starts_with('%');
+        let names: Vec<String> = if magic {
+            fascicolo_magics::grammar().get_subcommands().map(|c| c.get_name().to_owned()).collect()
+        } else if word.is_empty() || line.starts_with('%') {
+            Vec::new()
+        } else {
+            self.rust.variables().into_iter().chain(self.rust.items()).collect()
+        };
+        let mut matches: Vec<String> = names.into_iter().filter(|name| name.starts_with(&word)).collect();
+        matches.sort();
+        matches.dedup();
+        Completion { matches, start: cursor_chars - word.chars().count(), end: cursor_chars }
+    }
+
+    /// A `%%` cell ends with a blank line; other cells when every bracket and quote is closed.
+    fn is_complete(&self, code: &str) -> IsComplete {
+        if code.trim_start().starts_with("%%") {
+            return if code.ends_with("\n\n") { IsComplete::Complete } else { IsComplete::Incomplete { indent: String::new() } };
+        }
+        let rust: String = code.lines().filter(|line| !line.starts_with('%')).map(|line| format!("{line}\n")).collect();
+        if rust.parse::<proc_macro2::TokenStream>().is_ok() {
+            return IsComplete::Complete;
+        }
+        // Closing what is open makes it a stream of tokens: then only an end is missing.
+        let mut open = Vec::new();
+        for c in rust.chars() {
+            match c {
+                '(' => open.push(')'),
+                '[' => open.push(']'),
+                '{' => open.push('}'),
+                ')' | ']' | '}' if open.last() == Some(&c) => {
+                    open.pop();
+                }
+                _ => {}
+            }
+        }
+        let depth = open.len();
+        let closing: String = open.into_iter().rev().collect();
+        if format!("{rust}{closing}").parse::<proc_macro2::TokenStream>().is_ok() {
+            IsComplete::Incomplete { indent: "    ".repeat(depth) }
+        } else {
+            IsComplete::Invalid
+        }
+    }
+
+    /// The page of a magic for `%name?` and `?%name`.
+    fn page(&self, code: &str) -> Option<MimeBundle> {
+        let name = code.trim().strip_suffix('?').or(code.trim().strip_prefix('?'))?;
+        let text = fascicolo_magics::help::page(Some(name.trim()))?;
+        Some(MimeBundle::from([("text/plain".to_owned(), text)]))
     }
 
     fn shutdown(&self, _restart: bool) {

@@ -36,6 +36,19 @@ pub struct Seal {
     pub wall: String,
 }
 
+impl Seal {
+    /// Whether the other seals the same: criterion, parameters, reference and output.
+    pub fn same_content(&self, other: &Seal) -> bool {
+        let sorted = |seal: &Seal| {
+            let mut parameters = seal.parameters.clone();
+            parameters.sort_by(|a, b| a.0.cmp(&b.0));
+            parameters
+        };
+        (&self.digest, &self.reference, &self.output) == (&other.digest, &other.reference, &other.output)
+            && sorted(self) == sorted(other)
+    }
+}
+
 /// A user's criterion as last compiled.
 pub struct Compiled {
     /// Digest of its component, which is a blob of the case file.
@@ -91,13 +104,15 @@ pub fn last_seal(log: &View, name: &str) -> Option<Seal> {
 
 /// The earliest seal of exactly this content.
 pub fn earliest_seal(log: &View, digest: &str, parameters: &[(String, f64)], reference: &Reference) -> Option<Seal> {
-    let mut wanted = parameters.to_vec();
-    wanted.sort_by(|a, b| a.0.cmp(&b.0));
-    log.records().filter(|r| r.kind == Kind::Declare).map(seal).find(|seal| {
-        let mut sealed = seal.parameters.clone();
-        sealed.sort_by(|a, b| a.0.cmp(&b.0));
-        seal.digest == digest && sealed == wanted && seal.reference == reference.identity && seal.output == reference.output
-    })
+    let wanted = Seal {
+        entry: 0,
+        digest: digest.to_owned(),
+        parameters: parameters.to_vec(),
+        reference: reference.identity.clone(),
+        output: reference.output.clone(),
+        wall: String::new(),
+    };
+    log.records().filter(|r| r.kind == Kind::Declare).map(seal).find(|seal| seal.same_content(&wanted))
 }
 
 /// The entry in which a file of this content was first opened as a candidate.

@@ -3,12 +3,13 @@
 use crate::cli::{Terminal, interrupt_on_signal, print_line};
 use crate::failure::Failure;
 use crate::front::{CellEnding, CellRequest, FrontEnd, MimeBundle, ShownError, Stream};
+use crate::rust_cells::RustCells;
 use crate::session::Session;
 use fascicolo_contract::Standing;
 use serde_json::{Map, Value, json};
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 /// Run a notebook from top to bottom, without Jupyter.
@@ -40,8 +41,7 @@ pub fn run(args: &RunArgs, dossier: Option<&Path>) -> Result<Standing, Failure> 
     let dossier = dossier.map_or_else(|| path.with_extension("fascicolo"), Path::to_owned);
     let output = args.output.clone().unwrap_or_else(|| path.with_extension("executed.ipynb"));
 
-    let mut session = Session::open(&dossier, &folder)?;
-    session.warm_up();
+    let mut session = Session::open(&dossier, &folder)?.with_rust(Arc::new(RustCells::start()));
     interrupt_on_signal(session.interrupt.clone());
     let terminal = Terminal::new(std::io::stderr().is_terminal());
     let mut failed = None;
@@ -82,7 +82,9 @@ fn worst(standings: &[Standing]) -> Standing {
 }
 
 fn run_cell(session: &mut Session, cell: &mut Value, code: &str, number: u32, total: usize, terminal: &Terminal) -> CellEnding {
-    let first = code.lines().find(|l| !l.trim().is_empty()).unwrap_or_default();
+    // What the cell does, rather than the comment above it.
+    let says = |line: &&str| !line.trim().is_empty() && !line.trim_start().starts_with("//");
+    let first = code.lines().find(|l| l.starts_with('%')).or(code.lines().find(says)).unwrap_or_default();
     let colour = std::io::stdout().is_terminal();
     let title: String = first.chars().take(90).collect();
     let (bold, plain) = if colour { ("\x1b[1m", "\x1b[0m") } else { ("", "") };

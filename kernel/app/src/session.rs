@@ -52,10 +52,11 @@ pub struct Session {
     pub folder: PathBuf,
     /// Stops what runs.
     pub interrupt: Interrupt,
-    rust: Option<RustCells>,
+    rust: Option<Arc<RustCells>>,
     host: Option<Host>,
     toolchain: Option<Toolchain>,
     admitted: HashMap<String, Admitted>,
+    dependencies: String,
     /// Ends of the verdicts given so far, for the exit status of a run.
     pub standings: Vec<Standing>,
     /// Why the last cell or command failed.
@@ -99,14 +100,16 @@ impl Session {
             host: None,
             toolchain: None,
             admitted: HashMap::new(),
+            dependencies: String::new(),
             standings: Vec::new(),
             last_failure: None,
         })
     }
 
-    /// Starts the Rust engine in the background, so that the first Rust cell finds it warm.
-    pub fn warm_up(&mut self) {
-        self.rust.get_or_insert_with(RustCells::start);
+    /// Takes an engine for Rust cells that is warming up already; without one, the first Rust cell starts it.
+    pub fn with_rust(mut self, rust: Arc<RustCells>) -> Session {
+        self.rust = Some(rust);
+        self
     }
 
     /// Runs a cell to its end.
@@ -144,7 +147,6 @@ impl Session {
         front: &dyn FrontEnd,
         work: impl FnOnce(&mut Session, &Place, &dyn FrontEnd) -> Result<(), Failure>,
     ) -> CellEnding {
-        self.interrupt.lower();
         let start = Draft {
             cell: cell.clone(),
             environment: crate::ledger::environment(&self.dossier),
@@ -158,6 +160,8 @@ impl Session {
         let place = Place { cell, start: Some(start) };
         let seen = Seen { front, kept: Mutex::default() };
         let ended = work(self, &place, &seen);
+        // Lowered at the end, not at the beginning: an interrupt may come just before the work does.
+        self.interrupt.lower();
         let kept = seen.kept.into_inner().unwrap_or_else(PoisonError::into_inner);
         let mut draft = Draft {
             cell: place.cell.clone(),
@@ -166,6 +170,9 @@ impl Session {
             private: kept.fields(),
             ..Draft::new(Kind::End)
         };
+        if let Some(dependencies) = self.new_dependencies() {
+            draft.private.push(("rust.dependencies".to_owned(), dependencies));
+        }
         match &ended {
             Ok(()) => draft.status = Some("ok".to_owned()),
             Err(failure) => {
@@ -186,6 +193,15 @@ impl Session {
         }
     }
 
+    /// The crates that Rust cells depend on, if they changed since they were last entered.
+    fn new_dependencies(&mut self) -> Option<String> {
+        let now = self.rust.as_ref()?.dependencies().join("\n");
+        (now != self.dependencies).then(|| {
+            self.dependencies.clone_from(&now);
+            now
+        })
+    }
+
     fn failed(&mut self, failure: Failure) -> CellEnding {
         self.standings.push(failure.standing);
         let shown = failure.shown();
@@ -203,7 +219,7 @@ impl Session {
     }
 
     fn rust(&mut self, code: &str, execution_count: u32, front: &dyn FrontEnd) -> Result<(), Failure> {
-        let rust = self.rust.get_or_insert_with(RustCells::start);
+        let rust = self.rust.get_or_insert_with(|| Arc::new(RustCells::start())).clone();
         let value = rust.run(code, front, &self.interrupt.rust)?;
         if !value.by_mime.is_empty() {
             front.result(execution_count, &value.by_mime);

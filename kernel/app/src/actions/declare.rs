@@ -17,11 +17,17 @@ pub fn perform(session: &mut Session, args: &DeclareArgs, place: &Place) -> Resu
     let reference = ledger::reference(&session.dossier).ok_or_else(|| {
         Failure::refused("no_reference", "no reference is declared, so there is nothing to seal a criterion for", "begin with a `%%reference new NAME` cell")
     })?;
-    if let Some(seal) = ledger::earliest_seal(&session.dossier, &found.digest, &args.set, &reference) {
+    let earliest = ledger::earliest_seal(&session.dossier, &found.digest, &args.set, &reference);
+    if let Some(seal) = &earliest {
         let mut result = session.stored(seal.entry)?;
         result["already"] = json!(true);
-        result["dossier"] = json!({ "entry": seal.entry, "root": session.dossier.root_hex() });
-        return Ok(Done::shown("declare", result));
+        if ledger::last_seal(&session.dossier, &args.name).is_some_and(|last| last.same_content(seal)) {
+            result["dossier"] = json!({ "entry": seal.entry, "root": session.dossier.root_hex() });
+            return Ok(Done::shown("declare", result));
+        }
+        // Another seal of this name stands between: this one is renewed, and keeps the time of its first.
+        let body = session.dossier.record(seal.entry).map(|record| record.body.clone()).unwrap_or_default();
+        return session.record(place, Kind::Declare, "declare", Fact { body, result, ..Fact::default() });
     }
     let parameters = parameters(&args.set);
     let opened: Vec<String> = ledger::opened(&session.dossier);

@@ -14,17 +14,12 @@ use super::engine::Live;
 pub struct InterruptFlag(Arc<AtomicBool>);
 
 impl InterruptFlag {
-    /// A lowered flag.
-    pub fn new() -> InterruptFlag {
-        InterruptFlag::default()
-    }
-
     /// Asks the running cell to stop; seen within about 20 ms.
     pub fn raise(&self) {
         self.0.store(true, Ordering::SeqCst);
     }
 
-    /// Forgets a request that came when nothing ran. Call it before a cell.
+    /// Forgets a request that came when nothing ran. Call it after a cell.
     pub fn lower(&self) {
         self.0.store(false, Ordering::SeqCst);
     }

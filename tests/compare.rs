@@ -1,0 +1,112 @@
+//! `fascicolo compare` on real embeddings, against values computed by numpy (oracle.py beside the data).
+#![allow(clippy::unwrap_used, missing_docs)]
+
+mod support;
+
+use serde_json::Value;
+use support::{Desk, sample};
+
+fn expected() -> Vec<Value> {
+    let text = std::fs::read_to_string(sample("expected.jsonl")).unwrap();
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+fn name(expected: &Value) -> String {
+    expected["candidate"].as_str().unwrap().trim_end_matches(".parquet").to_owned()
+}
+
+fn figure(result: &Value, name: &str) -> (f64, Vec<(String, f64)>) {
+    let figure = result["figures"].as_array().unwrap().iter().find(|f| f["name"] == name).unwrap();
+    let worst = figure["worst"].as_array().unwrap();
+    let worst = worst.iter().map(|w| (w["id"].as_str().unwrap().to_owned(), w["value"].as_f64().unwrap()));
+    (figure["value"].as_f64().unwrap(), worst.collect())
+}
+
+#[test]
+fn structure_is_right_for_all_twelve_candidates() {
+    let desk = Desk::new();
+    let all = expected();
+    assert_eq!(all.len(), 12);
+    for expected in all {
+        let candidate = name(&expected);
+        let result = desk.compare(&candidate, &["--explore", "--criterion", "cosine"]).json();
+        let structure = &result["structure"];
+        assert_eq!(structure["rows_reference"], 393, "{candidate}");
+        for (ours, theirs) in [
+            ("rows_candidate", "rows"),
+            ("matched", "matched"),
+            ("missing", "missing"),
+            ("extra", "extra"),
+            ("duplicate_ids", "duplicate_ids"),
+            ("nonfinite_values", "nonfinite_values"),
+            ("type_candidate", "type"),
+        ] {
+            assert_eq!(structure[ours], expected[theirs], "{candidate}: {ours}");
+        }
+        assert_eq!(structure["dims"], 384);
+        assert_eq!(structure["null_values"], 0);
+        assert_eq!(structure["reordered"], candidate == "shuffled", "{candidate}");
+    }
+}
+
+#[test]
+fn figures_are_numpys_for_the_ten_comparable_candidates() {
+    let desk = Desk::new();
+    let mut compared = 0;
+    for expected in expected() {
+        let candidate = name(&expected);
+        if candidate == "one-nan" || candidate == "missing-rows" {
+            continue;
+        }
+        compared += 1;
+        let cosine = desk.compare(&candidate, &["--explore", "--criterion", "cosine", "--set", "floor=0"]);
+        assert_eq!(cosine.verdict(0), "none");
+        let cosine = cosine.json();
+        let (least, worst) = figure(&cosine, "cosine.min");
+        let near = |ours: f64, key: &str, within: f64| {
+            let theirs = expected[key].as_f64().unwrap();
+            assert!((ours - theirs).abs() <= within, "{candidate}: {key} is {ours}, numpy says {theirs}");
+        };
+        near(least, "cosine_min", 1e-12);
+        near(figure(&cosine, "cosine.mean").0, "cosine_mean", 1e-12);
+        near(figure(&cosine, "norm_ratio.max").0, "norm_ratio_max", 1e-12);
+        if worst[1].1 - worst[0].1 > 1e-13 {
+            assert_eq!(worst[0].0, expected["worst_id_by_cosine"].as_str().unwrap(), "{candidate}");
+        }
+        let close = desk.compare(&candidate, &["--explore", "--criterion", "allclose", "--set", "atol=1e-6", "--set", "rtol=0"]);
+        let close = close.json();
+        assert_eq!(figure(&close, "abs.max").0, expected["max_abs"].as_f64().unwrap(), "{candidate}");
+        assert_eq!(figure(&close, "rows.over").0, expected["rows_with_any_abs_over_1e-6"].as_f64().unwrap(), "{candidate}");
+        let zero = desk.compare(&candidate, &["--explore", "--criterion", "allclose", "--set", "atol=0", "--set", "rtol=0"]);
+        assert!(figure(&zero.json(), "rows.over").0 >= figure(&close, "rows.over").0);
+    }
+    assert_eq!(compared, 10);
+}
+
+#[test]
+fn missing_rows_and_a_nan_are_not_comparable_with_structure_filled_and_no_figure() {
+    let desk = Desk::with_reference();
+    let declared = desk.run(&["declare", "cosine", "--set", "floor=0.99", "--because", "test"]);
+    assert_eq!(declared.status, 0, "{}", declared.stderr);
+    for (candidate, kind) in [("one-nan", "non_finite"), ("missing-rows", "missing_rows")] {
+        let ended = desk.compare(candidate, &["--criterion", "cosine"]);
+        assert_eq!(ended.verdict(3), "not_comparable");
+        let result = ended.json();
+        assert_eq!(result["figures"], serde_json::json!([]));
+        assert_eq!(result["structure"]["obstacles"][0]["kind"], kind);
+        assert!(!result["structure"]["obstacles"][0]["ids"].as_array().unwrap().is_empty());
+        let expecting = desk.compare(candidate, &["--criterion", "cosine", "--expect", "not_comparable"]);
+        assert_eq!(expecting.verdict(0), "not_comparable");
+    }
+}
+
+#[test]
+fn the_root_in_the_answer_is_the_one_after_the_verdicts_entry() {
+    let desk = Desk::new();
+    let result = desk.compare("f16", &["--explore", "--criterion", "cosine"]).json();
+    let entry = result["dossier"]["entry"].as_u64().unwrap() as usize;
+    let text = std::fs::read_to_string(desk.dossier().join("entries.jsonl")).unwrap();
+    let mut tree = fascicolo_dossier::Frontier::default();
+    text.lines().take(entry + 1).for_each(|line| tree.push(fascicolo_dossier::leaf_hash(line.as_bytes())));
+    assert_eq!(result["dossier"]["root"], fascicolo_dossier::to_hex(&tree.root()));
+}

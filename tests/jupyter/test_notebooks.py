@@ -1,0 +1,114 @@
+"""The quickstart under nbclient and under `fascicolo run`: the same verdicts, valid notebooks, a case file that verifies."""
+import json
+import re
+import subprocess
+
+import nbclient
+import nbformat
+
+
+def verdicts(notebook):
+    """The text of every verdict, without what differs from run to run: entries, roots, times, attempts."""
+    texts = []
+    for cell in notebook.cells:
+        for output in cell.get("outputs", []):
+            text = output.get("data", {}).get("text/plain", "")
+            if text.startswith(("PASS", "FAIL")):
+                text = re.sub(r"root [0-9a-f]+", "root", text)
+                text = re.sub(r"entry \d+", "entry", text)
+                text = re.sub(r"\d{4}-\d\d-\d\dT[0-9:.]+Z", "when", text)
+                text = "\n".join(line for line in text.splitlines() if not line.strip().startswith("attempts"))
+                texts.append(text)
+    return texts
+
+
+def run(program, notebook, *options):
+    return subprocess.run([program, "run", str(notebook), *options], capture_output=True, text=True)
+
+
+def test_nbclient_and_fascicolo_run_give_the_same_verdicts_and_valid_notebooks(program, notebooks, tmp_path):
+    ended = run(program, notebooks / "quickstart.ipynb", "--output", str(tmp_path / "ours.ipynb"))
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    ours = nbformat.read(tmp_path / "ours.ipynb", as_version=4)
+    nbformat.validate(ours)
+    assert (ours.nbformat, ours.nbformat_minor) == (4, 5)
+
+    other = tmp_path / "other"
+    other.mkdir()
+    (notebooks / "data").rename(other / "data")
+    theirs = nbformat.read(notebooks / "quickstart.ipynb", as_version=4)
+    client = nbclient.NotebookClient(theirs, kernel_name="fascicolo", timeout=120, resources={"metadata": {"path": str(other)}})
+    client.execute()
+    nbformat.validate(theirs)
+
+    assert [v.split()[0] for v in verdicts(ours)] == ["PASS", "PASS", "FAIL", "FAIL"]
+    assert verdicts(ours) == verdicts(theirs)
+    for dossier in (notebooks / "quickstart.fascicolo", other / "session.fascicolo"):
+        checked = subprocess.run([program, "dossier", "verify", str(dossier), "--json"], capture_output=True, text=True)
+        assert checked.returncode == 0, checked.stdout
+        assert json.loads(checked.stdout)["unproved_tail"] == 0
+
+
+def test_running_twice_gives_the_same_verdicts_because_the_earliest_seal_is_kept(program, notebooks, tmp_path):
+    shown = []
+    for n in range(2):
+        output = tmp_path / f"run-{n}.ipynb"
+        ended = run(program, notebooks / "quickstart.ipynb", "--output", str(output))
+        assert ended.returncode == 0, ended.stdout + ended.stderr
+        shown.append(verdicts(nbformat.read(output, as_version=4)))
+    assert shown[0] == shown[1]
+    assert not any("POST HOC" in text for text in shown[1])
+
+
+def cells(tmp_path, *sources):
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(s) for s in sources])
+    path = tmp_path / "cells.ipynb"
+    nbformat.write(notebook, path)
+    return path
+
+
+def test_a_refusal_stops_a_run_with_4_and_a_failing_verdict_does_not(program, notebooks):
+    reference = "%%reference new r\ngoal = 'values'\n[output]\npath = 'data/debian-sections/reference.parquet'"
+    compare = "%compare data/debian-sections/reference.parquet data/debian-sections/candidates/bf16.parquet --criterion cosine"
+    refused = run(program, cells(notebooks, reference, compare, "println!(\"after\");"))
+    assert refused.returncode == 4, refused.stdout + refused.stderr
+    assert "was not declared" in refused.stderr and "after" not in refused.stdout
+
+    declare = "%declare cosine --set floor=0.9999999 --because 'a test'"
+    failed = run(program, cells(notebooks, declare, compare, "println!(\"after\");"))
+    assert failed.returncode == 1, failed.stdout + failed.stderr
+    assert "\nafter\n" in failed.stdout
+
+
+def test_parameters_reach_the_cell_after_the_one_that_is_tagged(program, tmp_path):
+    notebook = nbformat.v4.new_notebook(cells=[
+        nbformat.v4.new_code_cell("let rows = 1; let name = \"a\".to_string();", metadata={"tags": ["parameters"]}),
+        nbformat.v4.new_code_cell("println!(\"{} {name}\", rows + 1);"),
+    ])
+    path = tmp_path / "p.ipynb"
+    nbformat.write(notebook, path)
+    ended = run(program, path, "-p", "rows", "41", "-p", "name", "it's")
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    assert "42 it's" in ended.stdout
+    executed = nbformat.read(tmp_path / "p.executed.ipynb", as_version=4)
+    nbformat.validate(executed)
+    assert executed.cells[1].metadata.tags == ["injected-parameters"]
+
+
+def test_a_panic_a_crash_and_a_quit_leave_the_kernel_running(program, tmp_path):
+    path = cells(
+        tmp_path,
+        "let kept = 7;",
+        "panic!(\"on purpose\");",
+        "std::process::abort();",
+        ":quit",
+        "!echo from the host's shell",
+        "%compre",
+        "println!(\"still {}\", 6 * 7);",
+    )
+    ended = run(program, path, "--allow-errors")
+    assert "still 42" in ended.stdout, ended.stdout + ended.stderr
+    executed = nbformat.read(tmp_path / "cells.executed.ipynb", as_version=4)
+    errors = [o.ename for c in executed.cells for o in c.outputs if o.output_type == "error"]
+    assert len(errors) == 5, errors
+    assert "from the host" not in ended.stdout.replace("!echo from the host's shell", "")

@@ -1,0 +1,248 @@
+//! The rules of the case file: what must be declared before what, and what each way around them leads to.
+#![allow(clippy::unwrap_used, missing_docs)]
+
+mod support;
+
+use std::time::{Duration, Instant};
+use support::{Desk, layout, sample};
+
+const CRITERION: &str = r#"criterion! {
+    meaning: "the smallest cosine is at least the floor",
+    parameters: { floor["unitless"] "smallest cosine accepted" },
+    sees: { cosine },
+    state: { least: Lowest },
+    row: |state, row, _p| { state.least.add(row.cosine, row.id); },
+    verdict: |state, p| { pass_if(state.least.value() >= p.floor).figure("cosine.min", "unitless", &state.least) },
+}"#;
+
+fn declare(desk: &Desk, floor: &str) {
+    let ended = desk.run(&["declare", "cosine", "--set", floor, "--because", "the search shows the first neighbour only"]);
+    assert_eq!(ended.status, 0, "{}", ended.stderr);
+}
+
+#[test]
+fn a_candidate_without_a_declared_criterion_is_refused_in_one_sentence_with_the_next_step() {
+    let desk = Desk::with_reference();
+    let ended = desk.run(&["compare", &sample("reference.parquet"), &sample("candidates/f16.parquet"), "--criterion", "cosine"]);
+    assert_eq!((ended.status, ended.stdout.as_str()), (4, ""));
+    assert!(ended.stderr.contains("was not declared") && ended.stderr.contains("%declare cosine"), "{}", ended.stderr);
+    let json = desk.compare("f16", &["--criterion", "cosine"]);
+    assert_eq!(json.status, 4);
+    let error = &json.json()["error"];
+    assert_eq!(error["kind"], "not_declared");
+    assert!(error["next"].as_str().unwrap().contains("--explore") && error.get("where").is_some());
+    assert_eq!(json.stderr, "");
+}
+
+#[test]
+fn a_declared_criterion_passes_and_fails_with_the_exit_status_that_was_expected() {
+    let desk = Desk::with_reference();
+    declare(&desk, "floor=0.99999");
+    assert_eq!(desk.compare("batch-1", &["--criterion", "cosine"]).verdict(0), "pass");
+    assert_eq!(desk.compare("bf16", &["--criterion", "cosine"]).verdict(1), "fail");
+    assert_eq!(desk.compare("bf16", &["--criterion", "cosine", "--expect", "fail"]).verdict(0), "fail");
+    assert_eq!(desk.compare("batch-1", &["--criterion", "cosine", "--expect", "fail"]).verdict(1), "pass");
+    let result = desk.compare("batch-1", &["--criterion", "cosine"]).json();
+    assert_eq!(result["post_hoc"], false);
+    assert_eq!(result["attempts"], 3);
+    assert!(result["declaration"]["because"].as_str().unwrap().contains("first neighbour"));
+}
+
+#[test]
+fn exploring_gives_figures_without_a_verdict_and_makes_a_later_declaration_post_hoc() {
+    let desk = Desk::with_reference();
+    let explored = desk.compare("f16", &["--criterion", "cosine", "--explore"]);
+    assert_eq!(explored.verdict(0), "none");
+    assert!(!explored.json()["figures"].as_array().unwrap().is_empty());
+    declare(&desk, "floor=0.9999");
+    let late = desk.compare("f16", &["--criterion", "cosine"]);
+    assert_eq!(late.verdict(3), "pass");
+    assert_eq!(late.json()["post_hoc"], true);
+    let shown = desk.run(&["compare", &sample("reference.parquet"), &sample("candidates/f16.parquet"), "--criterion", "cosine"]);
+    assert_eq!(shown.status, 3);
+    assert!(shown.stdout.contains("POST HOC"), "{}", shown.stdout);
+    let accepted = desk.compare("f16", &["--criterion", "cosine", "--accept-post-hoc"]);
+    assert_eq!(accepted.verdict(0), "pass");
+    assert_eq!((&accepted.json()["post_hoc"], &accepted.json()["post_hoc_accepted"]), (&true.into(), &true.into()));
+    // Another candidate, never opened, is judged under the seal as usual.
+    assert_eq!(desk.compare("batch-1", &["--criterion", "cosine"]).json()["post_hoc"], false);
+}
+
+#[test]
+fn an_identical_seal_keeps_the_earliest_and_another_one_after_opening_is_post_hoc() {
+    let desk = Desk::with_reference();
+    declare(&desk, "floor=0.9");
+    let first = desk.compare("bf16", &["--criterion", "cosine"]).json();
+    assert_eq!(first["post_hoc"], false);
+    declare(&desk, "floor=0.9");
+    let again = desk.compare("bf16", &["--criterion", "cosine"]).json();
+    assert_eq!((&again["post_hoc"], &again["declaration"]), (&false.into(), &first["declaration"]), "{again}");
+    declare(&desk, "floor=0.99999");
+    assert_eq!(desk.compare("bf16", &["--criterion", "cosine"]).verdict(3), "fail");
+    // Going back to the first seal is no new choice.
+    declare(&desk, "floor=0.9");
+    let back = desk.compare("bf16", &["--criterion", "cosine"]);
+    assert_eq!(back.verdict(0), "pass");
+    assert_eq!((&back.json()["post_hoc"], &back.json()["declaration"]), (&false.into(), &first["declaration"]));
+}
+
+#[test]
+fn a_criterion_changed_after_its_seal_still_runs_and_is_post_hoc() {
+    let desk = Desk::with_reference();
+    let compiled = desk.run_with(&["criterion", "mine"], CRITERION);
+    assert_eq!(compiled.status, 0, "{}", compiled.stderr);
+    assert_eq!(desk.run(&["declare", "mine", "--set", "floor=0.9", "--because", "test"]).status, 0);
+    assert_eq!(desk.compare("f16", &["--criterion", "mine"]).verdict(0), "pass");
+    let changed = CRITERION.replace(">= p.floor", "> p.floor - 1.0");
+    assert_eq!(desk.run_with(&["criterion", "mine"], &changed).status, 0);
+    let result = desk.compare("batch-1", &["--criterion", "mine"]);
+    assert_eq!(result.verdict(3), "pass");
+    assert!(result.json()["post_hoc_because"].as_str().unwrap().contains("changed after its seal"));
+    // Recompiling the sealed source gives the sealed digest again.
+    assert_eq!(desk.run_with(&["criterion", "mine"], CRITERION).status, 0);
+    assert_eq!(desk.compare("avx-off", &["--criterion", "mine"]).json()["post_hoc"], false);
+}
+
+#[test]
+fn a_file_that_is_not_the_declared_reference_is_refused() {
+    let desk = Desk::with_reference();
+    declare(&desk, "floor=0.9");
+    let ended = desk.run(&["compare", &sample("candidates/bf16.parquet"), &sample("candidates/f16.parquet"), "--criterion", "cosine", "--json"]);
+    assert_eq!(ended.status, 4);
+    assert_eq!(ended.json()["error"]["kind"], "not_the_declared_reference");
+}
+
+#[test]
+fn a_tolerance_is_never_chosen_for_the_user() {
+    let desk = Desk::with_reference();
+    let ended = desk.run(&["declare", "allclose", "--set", "atol=0", "--because", "test"]);
+    assert_eq!(ended.status, 2);
+    assert!(ended.stderr.contains("`rtol` has no value"), "{}", ended.stderr);
+    assert_eq!(desk.run(&["declare", "cosine", "--set", "floor=0.9"]).status, 2);
+    assert_eq!(desk.run(&["declare", "cosine", "--set", "floor=0.9", "--because", " "]).status, 2);
+}
+
+#[test]
+fn files_that_cannot_be_compared_end_with_3_and_the_fix_and_nothing_else() {
+    let desk = Desk::new();
+    let plain = layout("plain.parquet");
+    for (file, says) in [
+        ("absent.parquet".to_owned(), "absent.parquet"),
+        (layout("not-parquet.parquet"), "not a Parquet file"),
+        (layout("truncated.parquet"), "truncated.parquet"),
+        (layout("string-vectors.parquet"), "string"),
+        (layout("two-vector-columns.parquet"), "--vector"),
+        (sample("texts.tsv"), "Parquet"),
+    ] {
+        let ended = desk.run(&["compare", &plain, &file, "--explore"]);
+        assert_eq!((ended.status, ended.stdout.as_str()), (3, ""), "{file}: {}", ended.stderr);
+        assert!(ended.stderr.contains(says) && ended.stderr.contains("next: "), "{file}: {}", ended.stderr);
+        assert!(!ended.stderr.contains("panicked"));
+        let json = desk.run(&["compare", &plain, &file, "--explore", "--json"]);
+        assert!(json.json()["error"]["next"].as_str().unwrap().len() > 10);
+        assert_eq!(json.stderr, "");
+    }
+    let no_id = desk.run(&["compare", &plain, &plain, "--explore", "--id", "name"]);
+    assert_eq!(no_id.status, 3);
+    assert!(no_id.stderr.contains("`name`") && no_id.stderr.contains("next: "), "{}", no_id.stderr);
+    // What was opened before the error is in the case file: an error loses nothing.
+    assert!(desk.run(&["dossier", "log"]).stdout.contains("opened"));
+    assert_eq!(desk.run(&["dossier", "verify"]).status, 0);
+}
+
+#[test]
+fn a_criterion_that_loops_eats_memory_or_reads_files_is_stopped_and_named_and_no_verdict_comes() {
+    let desk = Desk::with_reference();
+    let body = |row: &str| CRITERION.replace("state.least.add", &format!("{row}; state.least.add"));
+    for (name, source, status, says) in [
+        ("endless", body("loop {}"), 3, "criterion `endless` used all"),
+        ("hungry", body("std::hint::black_box(vec![1u8; 1 << 30])"), 3, "over its limit"),
+    ] {
+        assert_eq!(desk.run_with(&["criterion", name], &source).status, 0);
+        assert_eq!(desk.run(&["declare", name, "--set", "floor=0", "--because", "test"]).status, 0);
+        let started = Instant::now();
+        let ended = desk.compare("f16", &["--criterion", name]);
+        assert!(started.elapsed() < Duration::from_secs(2), "{name}: {:?}", started.elapsed());
+        assert_eq!(ended.status, status);
+        assert!(ended.json()["error"]["message"].as_str().unwrap().contains(says), "{}", ended.stdout);
+    }
+    let hostname = std::fs::read_to_string("/etc/hostname").unwrap_or_default();
+    for head in ["const X: &str = include_str!(\"/etc/hostname\");\n", "include!(\"/etc/passwd\");\n"] {
+        let ended = desk.run_with(&["criterion", "reader"], &format!("{head}{CRITERION}"));
+        assert_eq!((ended.status, ended.stdout.as_str()), (4, ""));
+        assert!(ended.stderr.contains("may not read files") && ended.stderr.contains("line 1"), "{}", ended.stderr);
+        assert!(!ended.stderr.contains("root:"));
+        assert!(hostname.trim().is_empty() || !ended.stderr.contains(hostname.trim()));
+    }
+    assert_eq!(desk.run(&["dossier", "verify"]).status, 0);
+}
+
+#[test]
+fn a_required_gpu_that_is_not_there_stops_comparing_until_a_probe_passes() {
+    let desk = Desk::with_reference();
+    declare(&desk, "floor=0.9");
+    let probe = desk.run(&["probe", "--require", "cuda", "--json"]);
+    if probe.status == 0 {
+        eprintln!("this machine has a CUDA device: the refusal cannot be seen here");
+        return;
+    }
+    assert_eq!(probe.status, 1, "{}", probe.stderr);
+    assert!(!probe.stdout.contains("\"name\":\"computation\",\"layer\":\"computation\",\"result\":{\"status\":\"passed\""));
+    let refused = desk.compare("f16", &["--criterion", "cosine"]);
+    assert_eq!(refused.status, 4);
+    assert_eq!(refused.json()["error"]["kind"], "probe_not_passed");
+    assert_eq!(desk.run(&["probe", "--require", "cpu"]).status, 0);
+    assert_eq!(desk.compare("f16", &["--criterion", "cosine"]).verdict(0), "pass");
+}
+
+#[test]
+fn secrets_in_what_ran_never_reach_the_case_file() {
+    let desk = Desk::with_reference();
+    let secret = "hunter2hunter2";
+    let because = format!("see https://user:{secret}@example.org/notes");
+    assert_eq!(desk.run(&["declare", "cosine", "--set", "floor=0.9", "--because", &because]).status, 0);
+    let mut folders = vec![desk.dossier()];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                let bytes = std::fs::read(&path).unwrap();
+                assert!(!String::from_utf8_lossy(&bytes).contains(secret), "{}", path.display());
+            }
+        }
+    }
+}
+
+#[test]
+fn a_byte_changed_in_any_file_of_a_case_file_makes_verify_end_with_1() {
+    let desk = Desk::with_reference();
+    declare(&desk, "floor=0.9");
+    desk.compare("f16", &["--criterion", "cosine"]);
+    assert_eq!(desk.run(&["dossier", "verify"]).status, 0);
+    let mut files = Vec::new();
+    let mut folders = vec![desk.dossier()];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() { folders.push(path) } else { files.push(path) }
+        }
+    }
+    let mut tried = 0;
+    for path in files.iter().filter(|p| p.file_name().unwrap() != "lock") {
+        let bytes = std::fs::read(path).unwrap();
+        for at in (0..bytes.len()).step_by(bytes.len() / 7 + 1) {
+            let mut changed = bytes.clone();
+            changed[at] ^= 0x04;
+            std::fs::write(path, &changed).unwrap();
+            let verified = desk.run(&["dossier", "verify", "--json"]);
+            assert_eq!(verified.status, 1, "{} at {at}: {}", path.display(), verified.stdout);
+            assert!(!verified.json()["faults"].as_array().unwrap().is_empty());
+            tried += 1;
+        }
+        std::fs::write(path, &bytes).unwrap();
+    }
+    assert!(tried > 20, "{tried}");
+    assert_eq!(desk.run(&["dossier", "verify"]).status, 0);
+}
