@@ -73,11 +73,17 @@ fn figures_are_numpys_for_the_ten_comparable_candidates() {
         if worst[1].1 - worst[0].1 > 1e-13 {
             assert_eq!(worst[0].0, expected["worst_id_by_cosine"].as_str().unwrap(), "{candidate}");
         }
-        let close = desk.compare(&candidate, &["--explore", "--criterion", "allclose", "--set", "atol=1e-6", "--set", "rtol=0"]);
+        let close = desk
+            .compare(&candidate, &["--explore", "--criterion", "allclose", "--set", "atol=1e-6", "--set", "rtol=0"]);
         let close = close.json();
         assert_eq!(figure(&close, "abs.max").0, expected["max_abs"].as_f64().unwrap(), "{candidate}");
-        assert_eq!(figure(&close, "rows.over").0, expected["rows_with_any_abs_over_1e-6"].as_f64().unwrap(), "{candidate}");
-        let zero = desk.compare(&candidate, &["--explore", "--criterion", "allclose", "--set", "atol=0", "--set", "rtol=0"]);
+        assert_eq!(
+            figure(&close, "rows.over").0,
+            expected["rows_with_any_abs_over_1e-6"].as_f64().unwrap(),
+            "{candidate}"
+        );
+        let zero =
+            desk.compare(&candidate, &["--explore", "--criterion", "allclose", "--set", "atol=0", "--set", "rtol=0"]);
         assert!(figure(&zero.json(), "rows.over").0 >= figure(&close, "rows.over").0);
     }
     assert_eq!(compared, 10);

@@ -16,14 +16,21 @@ const CRITERION: &str = r#"criterion! {
 }"#;
 
 fn declare(desk: &Desk, floor: &str) {
-    let ended = desk.run(&["declare", "cosine", "--set", floor, "--because", "the search shows the first neighbour only"]);
+    let ended =
+        desk.run(&["declare", "cosine", "--set", floor, "--because", "the search shows the first neighbour only"]);
     assert_eq!(ended.status, 0, "{}", ended.stderr);
 }
 
 #[test]
 fn a_candidate_without_a_declared_criterion_is_refused_in_one_sentence_with_the_next_step() {
     let desk = Desk::with_reference();
-    let ended = desk.run(&["compare", &sample("reference.parquet"), &sample("candidates/f16.parquet"), "--criterion", "cosine"]);
+    let ended = desk.run(&[
+        "compare",
+        &sample("reference.parquet"),
+        &sample("candidates/f16.parquet"),
+        "--criterion",
+        "cosine",
+    ]);
     assert_eq!((ended.status, ended.stdout.as_str()), (4, ""));
     assert!(ended.stderr.contains("was not declared") && ended.stderr.contains("%declare cosine"), "{}", ended.stderr);
     let json = desk.compare("f16", &["--criterion", "cosine"]);
@@ -58,7 +65,13 @@ fn exploring_gives_figures_without_a_verdict_and_makes_a_later_declaration_post_
     let late = desk.compare("f16", &["--criterion", "cosine"]);
     assert_eq!(late.verdict(3), "pass");
     assert_eq!(late.json()["post_hoc"], true);
-    let shown = desk.run(&["compare", &sample("reference.parquet"), &sample("candidates/f16.parquet"), "--criterion", "cosine"]);
+    let shown = desk.run(&[
+        "compare",
+        &sample("reference.parquet"),
+        &sample("candidates/f16.parquet"),
+        "--criterion",
+        "cosine",
+    ]);
     assert_eq!(shown.status, 3);
     assert!(shown.stdout.contains("POST HOC"), "{}", shown.stdout);
     let accepted = desk.compare("f16", &["--criterion", "cosine", "--accept-post-hoc"]);
@@ -107,7 +120,14 @@ fn a_criterion_changed_after_its_seal_still_runs_and_is_post_hoc() {
 fn a_file_that_is_not_the_declared_reference_is_refused() {
     let desk = Desk::with_reference();
     declare(&desk, "floor=0.9");
-    let ended = desk.run(&["compare", &sample("candidates/bf16.parquet"), &sample("candidates/f16.parquet"), "--criterion", "cosine", "--json"]);
+    let ended = desk.run(&[
+        "compare",
+        &sample("candidates/bf16.parquet"),
+        &sample("candidates/f16.parquet"),
+        "--criterion",
+        "cosine",
+        "--json",
+    ]);
     assert_eq!(ended.status, 4);
     assert_eq!(ended.json()["error"]["kind"], "not_the_declared_reference");
 }
@@ -187,7 +207,9 @@ fn a_required_gpu_that_is_not_there_stops_comparing_until_a_probe_passes() {
         return;
     }
     assert_eq!(probe.status, 1, "{}", probe.stderr);
-    assert!(!probe.stdout.contains("\"name\":\"computation\",\"layer\":\"computation\",\"result\":{\"status\":\"passed\""));
+    assert!(
+        !probe.stdout.contains("\"name\":\"computation\",\"layer\":\"computation\",\"result\":{\"status\":\"passed\"")
+    );
     let refused = desk.compare("f16", &["--criterion", "cosine"]);
     assert_eq!(refused.status, 4);
     assert_eq!(refused.json()["error"]["kind"], "probe_not_passed");

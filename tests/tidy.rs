@@ -38,12 +38,34 @@ fn no_crate_depends_on_what_it_must_not_know() {
     let ours = |name: &str| format!("fascicolo-{name}");
     let checks = ["contract", "embeddings", "criterion", "environment", "probe"].map(|c| ours(c));
     let forbidden: Vec<(&str, Vec<String>)> = vec![
-        ("fascicolo-contract", vec!["wasmtime".into(), "parquet".into(), "arrow".into(), "serde".into(), "serde_json".into()]),
+        (
+            "fascicolo-contract",
+            vec!["wasmtime".into(), "parquet".into(), "arrow".into(), "serde".into(), "serde_json".into()],
+        ),
         ("fascicolo-sdk", dependencies.values().flatten().cloned().collect()),
-        ("fascicolo-embeddings", vec![ours("criterion"), ours("dossier"), ours("magics"), ours("display"), "wasmtime".into()]),
-        ("fascicolo-criterion", vec![ours("embeddings"), ours("dossier"), ours("magics"), ours("display"), "parquet".into(), "arrow".into()]),
-        ("fascicolo-environment", vec![ours("dossier"), ours("magics"), ours("display"), "parquet".into(), "wasmtime".into()]),
-        ("fascicolo-probe", vec![ours("dossier"), ours("magics"), ours("display"), "parquet".into(), "wasmtime".into()]),
+        (
+            "fascicolo-embeddings",
+            vec![ours("criterion"), ours("dossier"), ours("magics"), ours("display"), "wasmtime".into()],
+        ),
+        (
+            "fascicolo-criterion",
+            vec![
+                ours("embeddings"),
+                ours("dossier"),
+                ours("magics"),
+                ours("display"),
+                "parquet".into(),
+                "arrow".into(),
+            ],
+        ),
+        (
+            "fascicolo-environment",
+            vec![ours("dossier"), ours("magics"), ours("display"), "parquet".into(), "wasmtime".into()],
+        ),
+        (
+            "fascicolo-probe",
+            vec![ours("dossier"), ours("magics"), ours("display"), "parquet".into(), "wasmtime".into()],
+        ),
         ("fascicolo-dossier", [&checks[..], &[ours("magics"), ours("display")]].concat()),
         ("fascicolo-magics", [&checks[..], &[ours("dossier"), ours("display")]].concat()),
         ("fascicolo-display", [&checks[..], &[ours("dossier"), ours("magics"), "zeromq".into()]].concat()),
@@ -89,8 +111,20 @@ fn the_sdks_bindings_were_generated_from_this_contract() {
 
 #[test]
 fn the_tree_speaks_of_the_product_alone() {
-    let allowed = ["Cargo.toml", "Cargo.lock", "README.md", "rust-toolchain.toml", "rustfmt.toml", "LICENSE-MIT", "LICENSE-APACHE",
-        "kernel", "checks", "wasm-checks", "notebooks", "tests"];
+    let allowed = [
+        "Cargo.toml",
+        "Cargo.lock",
+        "README.md",
+        "rust-toolchain.toml",
+        "rustfmt.toml",
+        "LICENSE-MIT",
+        "LICENSE-APACHE",
+        "kernel",
+        "checks",
+        "wasm-checks",
+        "notebooks",
+        "tests",
+    ];
     let root = root();
     let machine = regex::Regex::new(r"(^|[^\w./-])/(work|farm|root)/").unwrap();
     for file in tracked() {

@@ -1,4 +1,4 @@
-"""jupyter_kernel_test's own suite for kernels, none skipped, and what users notice first."""
+"""jupyter_kernel_test's own suite for kernels, and what users notice first."""
 import os
 import queue
 import subprocess
@@ -15,16 +15,16 @@ class FascicoloTests(jupyter_kernel_test.KernelTests):
     code_hello_world = 'println!("hello, world");'
     code_stderr = 'eprintln!("oops");'
     code_page_something = "?compare"
-    code_generate_error = 'panic!("on purpose");'
-    code_execute_result = [{"code": "6 * 7", "result": "42"}]
+    code_generate_error = "let wrong: u8 = \"text\";"
+    code_execute_result = [{"code": "40 + 2", "result": "42"}, {"code": "40 + 3", "result": "43"}]
     code_display_data = [{"code": "%help", "mime": "text/plain"}, {"code": "%help compare", "mime": "text/html"}]
     completion_samples = [{"text": "%com", "matches": {"compare"}}, {"text": "%d", "matches": {"declare", "dossier"}}]
     complete_code_samples = ["let x = 1;", "%help", "fn f() { }"]
     incomplete_code_samples = ["fn f() {", "let x = (1,"]
     invalid_code_samples = ["let x = 1 }"]
-    code_history_pattern = "1?2*"
+    code_history_pattern = "40 ? 2*"
     supported_history_operations = ("tail", "search", "range")
-    code_history_test = ["12", "1 + 2"]
+    code_inspect_sample = "%compare"
 
     @classmethod
     def setUpClass(cls):

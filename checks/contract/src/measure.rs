@@ -129,13 +129,11 @@ fn lists<T: Copy + Into<f64>>(
 ) -> Vec<Vec<f64>> {
     let rows = batch.rows();
     let mut lists: Vec<Vec<f64>> = measures.iter().map(|_| Vec::with_capacity(rows)).collect();
-    let needs_norms = measures.iter().any(|m| {
-        matches!(m, Measure::Cosine | Measure::NormReference | Measure::NormCandidate)
-    });
+    let needs_norms =
+        measures.iter().any(|m| matches!(m, Measure::Cosine | Measure::NormReference | Measure::NormCandidate));
     let dims = batch.dims.max(1);
     for (row, (r, c)) in reference.chunks_exact(dims).zip(candidate.chunks_exact(dims)).enumerate() {
-        let (norm_r, norm_c) =
-            if needs_norms { (norm(r), norm(c)) } else { (f64::NAN, f64::NAN) };
+        let (norm_r, norm_c) = if needs_norms { (norm(r), norm(c)) } else { (f64::NAN, f64::NAN) };
         let (mut zero, mut overflow) = (false, false);
         for (measure, list) in measures.iter().zip(&mut lists) {
             let value = match *measure {
@@ -151,9 +149,7 @@ fn lists<T: Copy + Into<f64>>(
                 Measure::AbsMax => abs_max(r, c),
                 Measure::RelMax => rel_max(r, c),
                 Measure::RelUndefined => count(r, c, |r, c| r == 0.0 && c != 0.0),
-                Measure::ElementsOver { atol, rtol } => {
-                    count(r, c, |r, c| (c - r).abs() > atol + rtol * r.abs())
-                }
+                Measure::ElementsOver { atol, rtol } => count(r, c, |r, c| (c - r).abs() > atol + rtol * r.abs()),
             };
             overflow |= !value.is_finite() && !zero;
             list.push(value);
@@ -197,10 +193,11 @@ fn norm<T: Copy + Into<f64>>(x: &[T]) -> f64 {
 /// Shapes: `r`, `c`: `[dims]`, both with a norm above 0. Returns: unitless, −1..=1.
 /// Source: ‖a − b‖² = 2 − 2 cos θ for unit vectors.
 fn cosine<T: Copy + Into<f64>>(r: &[T], c: &[T], norm_r: f64, norm_c: f64) -> f64 {
-    1.0 - 0.5 * lanes(r, c, |r, c| {
-        let d = r / norm_r - c / norm_c;
-        d * d
-    })
+    1.0 - 0.5
+        * lanes(r, c, |r, c| {
+            let d = r / norm_r - c / norm_c;
+            d * d
+        })
 }
 
 fn abs_max<T: Copy + Into<f64>>(r: &[T], c: &[T]) -> f64 {

@@ -116,7 +116,9 @@ impl ObstacleKind {
             ObstacleKind::DimensionsDiffer => "check that both files come from the same model and layer",
             ObstacleKind::IdTypesDiffer => "write the same id column, of the same type, in both files",
             ObstacleKind::NullId => "give every row an id",
-            ObstacleKind::NullVector => "find out why the sample run produced no value there; nulls are never taken as zeros",
+            ObstacleKind::NullVector => {
+                "find out why the sample run produced no value there; nulls are never taken as zeros"
+            }
             ObstacleKind::DuplicateId => "make the ids unique, or name another id column with --id",
             ObstacleKind::MissingRows => "run the whole sample, or revise the reference to a smaller one",
             ObstacleKind::ExtraRows => "run only the declared sample, or revise the reference to a larger one",

@@ -14,7 +14,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let compiled = compile::compile(&toolchain, name, &source, &|| false)?;
         std::fs::write(standard.join(format!("prebuilt/{name}.wasm")), &compiled.component)?;
         sums += &format!("{}  {name}.wasm\n", digest(&compiled.component));
-        eprintln!("{name}: {} bytes, {} ms, {}", compiled.component.len(), compiled.elapsed_ms, compiled.confinement.name());
+        eprintln!(
+            "{name}: {} bytes, {} ms, {}",
+            compiled.component.len(),
+            compiled.elapsed_ms,
+            compiled.confinement.name()
+        );
     }
     std::fs::write(standard.join("prebuilt/SHA256SUMS"), &sums)?;
     print!("{sums}");

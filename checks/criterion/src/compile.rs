@@ -42,18 +42,24 @@ pub fn compile(
         let what = what.to_owned();
         move |source| CriterionError::Io { what, source }
     };
-    let folder = tempfile::Builder::new()
-        .prefix("fascicolo-criterion-")
-        .tempdir()
-        .map_err(io("create a temporary folder"))?;
+    let folder =
+        tempfile::Builder::new().prefix("fascicolo-criterion-").tempdir().map_err(io("create a temporary folder"))?;
     // The prelude comes last, where it moves no line or column of the cell.
     let file = format!("{name}.rs");
-    std::fs::write(folder.path().join(&file), format!("{source}\n#[allow(unused_imports)] use fascicolo::prelude::*;\n"))
-        .map_err(io("write the cell"))?;
+    std::fs::write(
+        folder.path().join(&file),
+        format!("{source}\n#[allow(unused_imports)] use fascicolo::prelude::*;\n"),
+    )
+    .map_err(io("write the cell"))?;
 
     let mut args: Vec<OsString> = [
-        file.as_str(), "--crate-type=cdylib", "--crate-name=criterion", "--target=wasm32-unknown-unknown",
-        "--error-format=json", "--cap-lints=allow", "--emit=link=criterion.wasm,dep-info=criterion.d",
+        file.as_str(),
+        "--crate-type=cdylib",
+        "--crate-name=criterion",
+        "--target=wasm32-unknown-unknown",
+        "--error-format=json",
+        "--cap-lints=allow",
+        "--emit=link=criterion.wasm,dep-info=criterion.d",
     ]
     .map(OsString::from)
     .to_vec();
@@ -70,7 +76,11 @@ pub fn compile(
     }
     let (diagnostics, foreign) = read_diagnostics(&ended.stderr, &file);
     if foreign {
-        return Err(CriterionError::ReadsFiles { name: name.to_owned(), what: "the compiler read another file".into(), line: 0 });
+        return Err(CriterionError::ReadsFiles {
+            name: name.to_owned(),
+            what: "the compiler read another file".into(),
+            line: 0,
+        });
     }
     if !ended.success {
         return Err(CriterionError::DoesNotCompile { name: name.to_owned(), diagnostics });
@@ -78,11 +88,7 @@ pub fn compile(
     read_nothing_else(name, folder.path(), &file)?;
     let module = std::fs::read(folder.path().join("criterion.wasm")).map_err(io("read the compiled cell"))?;
     let component = componentize(name, &module)?;
-    Ok(Compiled {
-        component,
-        confinement: ended.confinement,
-        elapsed_ms: started.elapsed().as_millis() as u64,
-    })
+    Ok(Compiled { component, confinement: ended.confinement, elapsed_ms: started.elapsed().as_millis() as u64 })
 }
 
 /// Wraps a core module, which carries the contract's type in a custom section, into a component.
@@ -97,8 +103,10 @@ pub fn componentize(name: &str, module: &[u8]) -> Result<Vec<u8>, CriterionError
 
 /// rustc lists every source file it read: it must be the cell alone.
 fn read_nothing_else(name: &str, folder: &Path, file: &str) -> Result<(), CriterionError> {
-    let list = std::fs::read_to_string(folder.join("criterion.d"))
-        .map_err(|source| CriterionError::Io { what: "read the list of files that the compiler read".into(), source })?;
+    let list = std::fs::read_to_string(folder.join("criterion.d")).map_err(|source| CriterionError::Io {
+        what: "read the list of files that the compiler read".into(),
+        source,
+    })?;
     for line in list.lines() {
         if line.starts_with('#') || line.trim().is_empty() {
             continue;
@@ -133,7 +141,10 @@ fn read_diagnostics(stderr: &str, file: &str) -> (Vec<Diagnostic>, bool) {
             continue;
         }
         let span = message["spans"].as_array().and_then(|spans| {
-            spans.iter().find(|s| s["is_primary"] == true && in_cell(s, file)).or(spans.iter().find(|s| in_cell(s, file)))
+            spans
+                .iter()
+                .find(|s| s["is_primary"] == true && in_cell(s, file))
+                .or(spans.iter().find(|s| in_cell(s, file)))
         });
         let number = |key: &str| span.and_then(|s| s[key].as_u64()).unwrap_or(0) as u32;
         diagnostics.push(Diagnostic {

@@ -218,7 +218,9 @@ impl Explain for CriterionError {
                 let line = diagnostics.first().map_or(0, |d| d.line);
                 Some(if line > 0 { format!("criterion {name}, line {line}") } else { format!("criterion {name}") })
             }
-            CriterionError::ReadsFiles { name, line, .. } if *line > 0 => Some(format!("criterion {name}, line {line}")),
+            CriterionError::ReadsFiles { name, line, .. } if *line > 0 => {
+                Some(format!("criterion {name}, line {line}"))
+            }
             CriterionError::BadName { name }
             | CriterionError::ReadsFiles { name, .. }
             | CriterionError::CompilerStopped { name, .. }
@@ -244,7 +246,8 @@ impl Explain for CriterionError {
     fn next_step(&self) -> String {
         match self {
             CriterionError::NoCompiler(_) => {
-                "install Rust (rustup.rs), or use a standard criterion, which needs no compiler: see `%criterion list`".into()
+                "install Rust (rustup.rs), or use a standard criterion, which needs no compiler: see `%criterion list`"
+                    .into()
             }
             CriterionError::NoTarget { .. } => {
                 "run `rustup target add wasm32-unknown-unknown`; without rustup's server, build the target's libraries \
@@ -253,8 +256,12 @@ impl Explain for CriterionError {
             }
             CriterionError::Io { .. } => "check the space and permissions of the folder named".into(),
             CriterionError::SdkDoesNotBuild { .. } => "use rustc 1.85 or newer".into(),
-            CriterionError::BadName { .. } => "use letters, digits, `-` and `_`, beginning with a letter, at most 64".into(),
-            CriterionError::DoesNotCompile { .. } => "mend the line named; `%help criterion` shows a whole criterion".into(),
+            CriterionError::BadName { .. } => {
+                "use letters, digits, `-` and `_`, beginning with a letter, at most 64".into()
+            }
+            CriterionError::DoesNotCompile { .. } => {
+                "mend the line named; `%help criterion` shows a whole criterion".into()
+            }
             CriterionError::ReadsFiles { .. } => {
                 "pass numbers as parameters; everything else a criterion sees comes from the rows".into()
             }
@@ -270,12 +277,18 @@ impl Explain for CriterionError {
                 format!("write it in a `%%criterion NAME` cell, or use one of: {}", known.join(", "))
             }
             CriterionError::Parameters { takes, .. } => format!("it takes {takes}"),
-            CriterionError::OutOfFuel { .. } => "look for a loop that does not end, or that grows with the square of the rows".into(),
+            CriterionError::OutOfFuel { .. } => {
+                "look for a loop that does not end, or that grows with the square of the rows".into()
+            }
             CriterionError::OverLimit { .. } => "keep state in accumulators rather than in lists of rows".into(),
-            CriterionError::Deadline { .. } => "run it again on a quieter machine; the fuel it used is the same on any".into(),
+            CriterionError::Deadline { .. } => {
+                "run it again on a quieter machine; the fuel it used is the same on any".into()
+            }
             CriterionError::Interrupted { .. } => "run the cell again when you want its answer".into(),
             CriterionError::Trapped { .. } => "look for an index out of range, a division by zero or a panic".into(),
-            CriterionError::CannotAnswer { .. } => "mend the criterion for the row named, or find out why the row is so".into(),
+            CriterionError::CannotAnswer { .. } => {
+                "mend the criterion for the row named, or find out why the row is so".into()
+            }
             CriterionError::Runtime { .. } => "report this with the criterion's source".into(),
         }
     }

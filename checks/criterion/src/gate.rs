@@ -18,9 +18,8 @@ pub fn reads_no_files(name: &str, source: &str) -> Result<(), CriterionError> {
 }
 
 fn walk(name: &str, tokens: TokenStream) -> Result<(), CriterionError> {
-    let refuse = |what: String, line: usize| {
-        Err(CriterionError::ReadsFiles { name: name.to_owned(), what, line: line as u32 })
-    };
+    let refuse =
+        |what: String, line: usize| Err(CriterionError::ReadsFiles { name: name.to_owned(), what, line: line as u32 });
     let tokens: Vec<TokenTree> = tokens.into_iter().collect();
     for (i, token) in tokens.iter().enumerate() {
         match token {

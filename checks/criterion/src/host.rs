@@ -264,10 +264,9 @@ impl Fold {
             ids: texts(&batch.ids),
             labels: texts(&batch.labels),
             measures,
-            vectors: self.wants_vectors.then(|| wire::Vectors {
-                reference: values(&batch.reference),
-                candidate: values(&batch.candidate),
-            }),
+            vectors: self
+                .wants_vectors
+                .then(|| wire::Vectors { reference: values(&batch.reference), candidate: values(&batch.candidate) }),
         };
         let name = self.call.name.clone();
         self.call
@@ -279,9 +278,8 @@ impl Fold {
 
     /// The accumulated state, to be merged elsewhere.
     pub fn state(&mut self) -> Result<Vec<u8>, CriterionError> {
-        self.call.run("giving its state", BASE_FUEL, |check, store| {
-            check.fascicolo_criterion_criterion().call_state(store)
-        })
+        self.call
+            .run("giving its state", BASE_FUEL, |check, store| check.fascicolo_criterion_criterion().call_state(store))
     }
 
     /// Adds another fold's state, which had seen `rows`.
@@ -352,9 +350,7 @@ impl Call {
                 during,
                 limit: format!("its stack grew beyond {} KiB", STACK_BYTES >> 10),
             },
-            Some(Trap::UnreachableCodeReached) => {
-                CriterionError::Trapped { name, during, why: "it panicked".into() }
-            }
+            Some(Trap::UnreachableCodeReached) => CriterionError::Trapped { name, during, why: "it panicked".into() },
             Some(trap) => CriterionError::Trapped { name, during, why: trap.to_string() },
             None => {
                 let why = format!("{error:#}");
@@ -417,11 +413,8 @@ fn takes(description: &Description) -> String {
     if description.parameters.is_empty() {
         return "no parameters".to_owned();
     }
-    let each: Vec<String> = description
-        .parameters
-        .iter()
-        .map(|p| format!("--set {}=… ({}; {})", p.name, p.meaning, p.unit))
-        .collect();
+    let each: Vec<String> =
+        description.parameters.iter().map(|p| format!("--set {}=… ({}; {})", p.name, p.meaning, p.unit)).collect();
     each.join(", ")
 }
 
@@ -458,9 +451,7 @@ fn describe(name: &str, d: wire::Description) -> Description {
                 wire::Measure::AbsMax => MeasureAsked::AbsMax,
                 wire::Measure::RelMax => MeasureAsked::RelMax,
                 wire::Measure::RelUndefined => MeasureAsked::RelUndefined,
-                wire::Measure::ElementsOver(names) => {
-                    MeasureAsked::ElementsOver { atol: names.atol, rtol: names.rtol }
-                }
+                wire::Measure::ElementsOver(names) => MeasureAsked::ElementsOver { atol: names.atol, rtol: names.rtol },
             })
             .collect(),
         wants_vectors: d.wants.vectors,
@@ -493,11 +484,7 @@ fn outcome(o: wire::Outcome) -> Outcome {
                 name: d.name,
                 unit: d.unit,
                 zeros: d.zeros,
-                bins: d
-                    .bins
-                    .into_iter()
-                    .map(|b| verdict::Bin { low: b.low, high: b.high, count: b.count })
-                    .collect(),
+                bins: d.bins.into_iter().map(|b| verdict::Bin { low: b.low, high: b.high, count: b.count }).collect(),
                 threshold: d.threshold,
             })
             .collect(),

@@ -117,7 +117,9 @@ pub fn run(
 
 #[cfg(target_os = "linux")]
 fn confine(readable: &[PathBuf], writable: &Path) -> Confinement {
-    use landlock::{ABI, Access, AccessFs, Ruleset, RulesetAttr, RulesetCreatedAttr, RulesetStatus, path_beneath_rules};
+    use landlock::{
+        ABI, Access, AccessFs, Ruleset, RulesetAttr, RulesetCreatedAttr, RulesetStatus, path_beneath_rules,
+    };
     // The newest version whose rights we know; older kernels enforce what they can and say so.
     let abi = ABI::V5;
     let system = ["/lib", "/lib64", "/usr/lib", "/usr/lib64", "/etc/ld.so.cache", "/etc/ld.so.preload", "/nix/store"];
@@ -148,9 +150,12 @@ fn confine(_readable: &[PathBuf], _writable: &Path) -> Confinement {
 fn limit(child: &std::process::Child) {
     use rustix::process::{Pid, Resource, Rlimit, prlimit};
     let Some(pid) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) else { return };
-    for (resource, most) in
-        [(Resource::Cpu, CPU_SECONDS), (Resource::As, ADDRESS_SPACE_BYTES), (Resource::Fsize, FILE_BYTES), (Resource::Core, 0)]
-    {
+    for (resource, most) in [
+        (Resource::Cpu, CPU_SECONDS),
+        (Resource::As, ADDRESS_SPACE_BYTES),
+        (Resource::Fsize, FILE_BYTES),
+        (Resource::Core, 0),
+    ] {
         // A compiler that has already ended has no limits to set.
         let _ = prlimit(Some(pid), resource, Rlimit { current: Some(most), maximum: Some(most) });
     }

@@ -36,7 +36,13 @@ fn rows(rows: usize) -> AlignedBatch {
             candidate.push(value + row as f32 * 1e-6);
         }
     }
-    AlignedBatch { ids, labels: Texts::default(), dims: 8, reference: Vectors::F32(reference), candidate: Vectors::F32(candidate) }
+    AlignedBatch {
+        ids,
+        labels: Texts::default(),
+        dims: 8,
+        reference: Vectors::F32(reference),
+        candidate: Vectors::F32(candidate),
+    }
 }
 
 fn slice(batch: &AlignedBatch, from: usize, to: usize) -> AlignedBatch {
@@ -46,10 +52,20 @@ fn slice(batch: &AlignedBatch, from: usize, to: usize) -> AlignedBatch {
         Vectors::F32(v) => Vectors::F32(v[from * batch.dims..to * batch.dims].to_vec()),
         Vectors::F64(v) => Vectors::F64(v[from * batch.dims..to * batch.dims].to_vec()),
     };
-    AlignedBatch { ids, labels: Texts::default(), dims: batch.dims, reference: cut(&batch.reference), candidate: cut(&batch.candidate) }
+    AlignedBatch {
+        ids,
+        labels: Texts::default(),
+        dims: batch.dims,
+        reference: cut(&batch.reference),
+        candidate: cut(&batch.candidate),
+    }
 }
 
-fn judge(criterion: &Admitted, parameters: &[(&str, f64)], batches: &[AlignedBatch]) -> Result<Finished, CriterionError> {
+fn judge(
+    criterion: &Admitted,
+    parameters: &[(&str, f64)],
+    batches: &[AlignedBatch],
+) -> Result<Finished, CriterionError> {
     let parameters: Vec<(String, f64)> = parameters.iter().map(|(n, v)| (n.to_string(), *v)).collect();
     let mut fold = criterion.start(&parameters, Arc::new(AtomicBool::new(false)))?;
     let measures = criterion.measures(&parameters)?;
@@ -87,7 +103,10 @@ fn the_same_cell_in_two_folders_gives_the_same_bytes_the_same_answer_and_the_sam
     let (a, b) = (compiled("again", source).unwrap(), compiled("again", source).unwrap());
     assert_eq!(digest(&a), digest(&b));
     let criterion = HOST.admit("again", &a).unwrap();
-    let (one, two) = (judge(&criterion, &[("floor", 0.5)], &[rows(50)]).unwrap(), judge(&criterion, &[("floor", 0.5)], &[rows(50)]).unwrap());
+    let (one, two) = (
+        judge(&criterion, &[("floor", 0.5)], &[rows(50)]).unwrap(),
+        judge(&criterion, &[("floor", 0.5)], &[rows(50)]).unwrap(),
+    );
     assert_eq!(one.outcome, two.outcome);
     assert_eq!(one.fuel, two.fuel);
 }
@@ -192,10 +211,14 @@ fn a_gigabyte_is_over_the_limit_and_no_verdict() {
 
 #[test]
 fn a_panic_a_deep_recursion_and_a_value_that_is_no_number_are_each_named_and_no_verdict() {
-    let panics = admitted("panics", &misbehaving("let v: Vec<u8> = Vec::new(); std::hint::black_box(v[row.id.len()])", "")).unwrap();
+    let panics =
+        admitted("panics", &misbehaving("let v: Vec<u8> = Vec::new(); std::hint::black_box(v[row.id.len()])", ""))
+            .unwrap();
     assert!(matches!(judge(&panics, &[], &[rows(3)]), Err(CriterionError::Trapped { .. })));
-    let deep = "fn f(n: u64) -> u64 { if std::hint::black_box(n) == 0 { 0 } else { std::hint::black_box(f(n - 1)) + 1 } }\n";
-    let recursive = admitted("recursive", &format!("{deep}{}", misbehaving("std::hint::black_box(f(u64::MAX))", ""))).unwrap();
+    let deep =
+        "fn f(n: u64) -> u64 { if std::hint::black_box(n) == 0 { 0 } else { std::hint::black_box(f(n - 1)) + 1 } }\n";
+    let recursive =
+        admitted("recursive", &format!("{deep}{}", misbehaving("std::hint::black_box(f(u64::MAX))", ""))).unwrap();
     match judge(&recursive, &[], &[rows(3)]) {
         Err(CriterionError::OverLimit { limit, .. }) => assert!(limit.contains("stack"), "{limit}"),
         Err(CriterionError::Trapped { why, .. }) => assert!(why.contains("out of bounds"), "{why}"),
@@ -234,7 +257,9 @@ fn an_answer_too_large_to_take_is_over_the_limit() {
 
 #[test]
 fn an_interrupt_ends_a_criterion_at_once() {
-    let criterion = admitted("slow", &misbehaving("", "let mut n = 0u64; while std::hint::black_box(n) < 1 << 60 { n += 1 }")).unwrap();
+    let criterion =
+        admitted("slow", &misbehaving("", "let mut n = 0u64; while std::hint::black_box(n) < 1 << 60 { n += 1 }"))
+            .unwrap();
     let flag = Arc::new(AtomicBool::new(false));
     let fold = criterion.start(&[], flag.clone()).unwrap();
     let raise = std::thread::spawn(move || {

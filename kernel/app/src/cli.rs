@@ -131,7 +131,9 @@ fn magic(action: Action, dossier: Option<&Path>, json: bool, terminal: &Terminal
         return Ok(standing);
     }
     let body = if action.needs_body() { Some(body_of(&action)?) } else { None };
-    let folder = std::env::current_dir().map_err(|e| Failure::usage("no_folder", format!("the current folder is gone: {e}"), "change to a folder that is there"))?;
+    let folder = std::env::current_dir().map_err(|e| {
+        Failure::usage("no_folder", format!("the current folder is gone: {e}"), "change to a folder that is there")
+    })?;
     let mut session = Session::open(&path, &folder)?;
     interrupt_on_signal(session.interrupt.clone());
     let line = shell_line();
@@ -153,8 +155,9 @@ fn magic(action: Action, dossier: Option<&Path>, json: bool, terminal: &Terminal
     }
     match ending {
         CellEnding::Ok => Ok(standing),
-        CellEnding::Error(_) => Err(session.last_failure.take().unwrap_or_else(|| {
-            Failure { standing: Standing::OurFault, ..Failure::refused("unknown", "the command ended without saying why", "report this") }
+        CellEnding::Error(_) => Err(session.last_failure.take().unwrap_or_else(|| Failure {
+            standing: Standing::OurFault,
+            ..Failure::refused("unknown", "the command ended without saying why", "report this")
         })),
     }
 }
@@ -164,10 +167,19 @@ fn body_of(action: &Action) -> Result<String, Failure> {
     let file = match action {
         Action::Criterion(args) => args.file.as_ref(),
         Action::Reference(args) => args.file.as_ref(),
-        Action::Snapshot(_) | Action::Probe(_) | Action::Declare(_) | Action::Compare(_) | Action::Dossier(_) | Action::Help(_) => None,
+        Action::Snapshot(_)
+        | Action::Probe(_)
+        | Action::Declare(_)
+        | Action::Compare(_)
+        | Action::Dossier(_)
+        | Action::Help(_) => None,
     };
     let unreadable = |what: String, e: std::io::Error| {
-        Failure::usage("body_unreadable", format!("{what} cannot be read: {e}"), "give the body with --file FILE or on standard input")
+        Failure::usage(
+            "body_unreadable",
+            format!("{what} cannot be read: {e}"),
+            "give the body with --file FILE or on standard input",
+        )
     };
     match file {
         Some(file) => std::fs::read_to_string(file).map_err(|e| unreadable(file.display().to_string(), e)),

@@ -64,7 +64,10 @@ impl Failure {
     /// The user's interrupt.
     pub fn interrupted(what: &str) -> Failure {
         let next = "run the cell again when you want its answer";
-        Failure { standing: Standing::CannotTell, ..Failure::refused("interrupted", format!("{what} was interrupted"), next) }
+        Failure {
+            standing: Standing::CannotTell,
+            ..Failure::refused("interrupted", format!("{what} was interrupted"), next)
+        }
     }
 
     /// The record of it: `{"kind", "message", "where", "next"}`.

@@ -91,7 +91,11 @@ impl CellRunner for Runner {
     /// A `%%` cell ends with a blank line; other cells when every bracket and quote is closed.
     fn is_complete(&self, code: &str) -> IsComplete {
         if code.trim_start().starts_with("%%") {
-            return if code.ends_with("\n\n") { IsComplete::Complete } else { IsComplete::Incomplete { indent: String::new() } };
+            return if code.ends_with("\n\n") {
+                IsComplete::Complete
+            } else {
+                IsComplete::Incomplete { indent: String::new() }
+            };
         }
         let rust: String = code.lines().filter(|line| !line.starts_with('%')).map(|line| format!("{line}\n")).collect();
         if rust.parse::<proc_macro2::TokenStream>().is_ok() {
@@ -117,6 +121,16 @@ impl CellRunner for Runner {
         } else {
             IsComplete::Invalid
         }
+    }
+
+    /// The page of the magic under the cursor.
+    fn inspect(&self, code: &str, cursor_chars: usize) -> Option<MimeBundle> {
+        let at = code.char_indices().nth(cursor_chars).map_or(code.len(), |(at, _)| at);
+        let start = code[..at].rfind('\n').map_or(0, |newline| newline + 1);
+        let name =
+            code[start..].lines().next()?.strip_prefix('%')?.trim_start_matches('%').split_whitespace().next()?;
+        let text = fascicolo_magics::help::page(Some(name))?;
+        Some(MimeBundle::from([("text/plain".to_owned(), text)]))
     }
 
     /// The page of a magic for `%name?` and `?%name`.

@@ -81,7 +81,14 @@ fn worst(standings: &[Standing]) -> Standing {
     order.into_iter().find(|s| standings.contains(s)).unwrap_or(Standing::Holds)
 }
 
-fn run_cell(session: &mut Session, cell: &mut Value, code: &str, number: u32, total: usize, terminal: &Terminal) -> CellEnding {
+fn run_cell(
+    session: &mut Session,
+    cell: &mut Value,
+    code: &str,
+    number: u32,
+    total: usize,
+    terminal: &Terminal,
+) -> CellEnding {
     // What the cell does, rather than the comment above it.
     let says = |line: &&str| !line.trim().is_empty() && !line.trim_start().starts_with("//");
     let first = code.lines().find(|l| l.starts_with('%')).or(code.lines().find(says)).unwrap_or_default();
@@ -91,11 +98,8 @@ fn run_cell(session: &mut Session, cell: &mut Value, code: &str, number: u32, to
     print_line(&format!("{bold}[{number}/{total}] {title}{plain}"));
     let front = Keeping { terminal, outputs: Mutex::default() };
     let started = Instant::now();
-    let request = CellRequest {
-        code: code.to_owned(),
-        cell_id: cell["id"].as_str().map(str::to_owned),
-        execution_count: number,
-    };
+    let request =
+        CellRequest { code: code.to_owned(), cell_id: cell["id"].as_str().map(str::to_owned), execution_count: number };
     let ending = session.run_cell(&request, &front);
     terminal.clear();
     let mut outputs = front.outputs.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -171,7 +175,11 @@ fn parameter(pair: &[String]) -> Result<String, Failure> {
     let fits = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
         && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
     if !fits {
-        return Err(Failure::usage("bad_parameter", format!("`{name}` is no name of a Rust variable"), "use letters, digits and `_`"));
+        return Err(Failure::usage(
+            "bad_parameter",
+            format!("`{name}` is no name of a Rust variable"),
+            "use letters, digits and `_`",
+        ));
     }
     let plain = value.parse::<i64>().is_ok() || value == "true" || value == "false";
     let literal = match value.parse::<f64>() {
@@ -195,7 +203,11 @@ fn write(path: &Path, notebook: &Value) -> Result<(), Failure> {
     let failed = |e: std::io::Error| Failure {
         place: Some(path.display().to_string()),
         standing: Standing::CannotTell,
-        ..Failure::refused("output_not_written", format!("{} cannot be written: {e}", path.display()), "give another place with --output")
+        ..Failure::refused(
+            "output_not_written",
+            format!("{} cannot be written: {e}", path.display()),
+            "give another place with --output",
+        )
     };
     let mut text = serde_json::to_string_pretty(notebook).map_err(|e| failed(e.into()))?;
     text.push('\n');

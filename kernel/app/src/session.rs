@@ -69,7 +69,11 @@ pub fn cache_folder() -> PathBuf {
     from("FASCICOLO_CACHE")
         .or_else(|| from("XDG_CACHE_HOME").map(|c| c.join("fascicolo")))
         .or_else(|| if cfg!(windows) { from("LOCALAPPDATA").map(|c| c.join("fascicolo")) } else { None })
-        .or_else(|| from("HOME").map(|h| if cfg!(target_os = "macos") { h.join("Library/Caches/fascicolo") } else { h.join(".cache/fascicolo") }))
+        .or_else(|| {
+            from("HOME").map(|h| {
+                if cfg!(target_os = "macos") { h.join("Library/Caches/fascicolo") } else { h.join(".cache/fascicolo") }
+            })
+        })
         .unwrap_or_else(|| std::env::temp_dir().join("fascicolo"))
 }
 
@@ -255,7 +259,11 @@ impl Session {
         })?;
         serde_json::from_str(&text).map_err(|e| Failure {
             standing: Standing::OurFault,
-            ..Failure::refused("unreadable_result", format!("the result of entry {entry} is not JSON: {e}"), "report this")
+            ..Failure::refused(
+                "unreadable_result",
+                format!("the result of entry {entry} is not JSON: {e}"),
+                "report this",
+            )
         })
     }
 
@@ -264,7 +272,9 @@ impl Session {
         if self.host.is_none() {
             self.host = Some(Host::new()?);
         }
-        self.host.as_ref().ok_or_else(|| Failure::refused("no_host", "the WebAssembly engine did not start", "report this"))
+        self.host
+            .as_ref()
+            .ok_or_else(|| Failure::refused("no_host", "the WebAssembly engine did not start", "report this"))
     }
 
     /// The compiler for criteria; adds the target and builds the sdk where needed, saying so.
@@ -273,9 +283,7 @@ impl Session {
             let say = |line: &str| front.stream(Stream::Stderr, &format!("{line}\n"));
             self.toolchain = Some(Toolchain::prepare(&cache_folder(), &say)?);
         }
-        self.toolchain
-            .clone()
-            .ok_or_else(|| Failure::refused("no_compiler", "there is no toolchain", "report this"))
+        self.toolchain.clone().ok_or_else(|| Failure::refused("no_compiler", "there is no toolchain", "report this"))
     }
 
     /// Admits a component once per session.
@@ -356,7 +364,10 @@ impl Kept {
             }
         }
         if self.dropped > 0 {
-            fields.push(("streams".to_owned(), format!("{} bytes beyond {STREAM_BYTES} a stream were not kept", self.dropped)));
+            fields.push((
+                "streams".to_owned(),
+                format!("{} bytes beyond {STREAM_BYTES} a stream were not kept", self.dropped),
+            ));
         }
         fields
     }

@@ -36,7 +36,10 @@ pub fn split(code: &str) -> Result<Cell, MagicError> {
         }
         let after = code.find(first).map_or("", |at| &code[at + first.len()..]);
         let body = after.strip_prefix("\r\n").or(after.strip_prefix('\n')).unwrap_or(after).to_owned();
-        return Ok(Cell { magics: vec![Magic { action, body: Some(body), line: first.to_owned() }], rust: String::new() });
+        return Ok(Cell {
+            magics: vec![Magic { action, body: Some(body), line: first.to_owned() }],
+            rust: String::new(),
+        });
     }
     let mut cell = Cell::default();
     for line in code.lines() {

@@ -82,11 +82,15 @@ impl MagicError {
     /// What the reader can do.
     pub fn next_step(&self) -> String {
         match self {
-            MagicError::Unknown { nearest: Some(nearest), .. } => format!("did you mean `%{nearest}`? `%help` lists all"),
+            MagicError::Unknown { nearest: Some(nearest), .. } => {
+                format!("did you mean `%{nearest}`? `%help` lists all")
+            }
             MagicError::Unknown { .. } => "`%help` lists all magics".into(),
             MagicError::Usage { name, .. } => format!("`%help {name}` shows its options"),
             MagicError::Quotes { .. } => "close the quotes, or put the text in other quotes".into(),
-            MagicError::NoBody { name } => format!("begin the cell with `%%{name}`; in a shell, give --file or standard input"),
+            MagicError::NoBody { name } => {
+                format!("begin the cell with `%%{name}`; in a shell, give --file or standard input")
+            }
             MagicError::Body { name } => format!("write `%{name}`"),
             MagicError::Help { .. } => String::new(),
         }

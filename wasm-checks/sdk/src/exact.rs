@@ -28,8 +28,7 @@ impl ExactSum {
         let bits = value.to_bits();
         let exponent = ((bits >> 52) & 0x7ff) as usize;
         let fraction = bits & ((1 << 52) - 1);
-        let (mantissa, position) =
-            if exponent == 0 { (fraction, 0) } else { (fraction | (1 << 52), exponent - 1) };
+        let (mantissa, position) = if exponent == 0 { (fraction, 0) } else { (fraction | (1 << 52), exponent - 1) };
         let (limb, shift) = (position / 32, position % 32);
         let wide = u128::from(mantissa) << shift;
         let sign = if value.is_sign_negative() { -1 } else { 1 };

@@ -143,8 +143,12 @@ macro_rules! criterion {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __or {
-    (; $default:expr) => { $default };
-    ($given:expr ; $default:expr) => { $given };
+    (; $default:expr) => {
+        $default
+    };
+    ($given:expr ; $default:expr) => {
+        $given
+    };
 }
 
 #[doc(hidden)]
@@ -159,9 +163,15 @@ macro_rules! __seen_type {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __seen_value {
-    (label, $batch:ident, $row:ident, $measure:ident) => { $crate::row::text(&$batch.labels, $row) };
-    (reference, $batch:ident, $row:ident, $measure:ident) => { $crate::row::reference(&$batch, $row) };
-    (candidate, $batch:ident, $row:ident, $measure:ident) => { $crate::row::candidate(&$batch, $row) };
+    (label, $batch:ident, $row:ident, $measure:ident) => {
+        $crate::row::text(&$batch.labels, $row)
+    };
+    (reference, $batch:ident, $row:ident, $measure:ident) => {
+        $crate::row::reference(&$batch, $row)
+    };
+    (candidate, $batch:ident, $row:ident, $measure:ident) => {
+        $crate::row::candidate(&$batch, $row)
+    };
     ($other:ident, $batch:ident, $row:ident, $measure:ident) => {{
         let value = $batch.measures.get($measure).and_then(|list| list.get($row)).copied().unwrap_or(f64::NAN);
         $measure += 1;

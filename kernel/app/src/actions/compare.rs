@@ -29,7 +29,12 @@ struct Terms {
     changed: Option<String>,
 }
 
-pub fn perform(session: &mut Session, args: &CompareArgs, place: &Place, front: &dyn FrontEnd) -> Result<Done, Failure> {
+pub fn perform(
+    session: &mut Session,
+    args: &CompareArgs,
+    place: &Place,
+    front: &dyn FrontEnd,
+) -> Result<Done, Failure> {
     ledger::probe_allows(&session.dossier)?;
     let name = args.criterion.as_deref().unwrap_or("cosine");
     let found = criterion::find(session, name)?;
@@ -69,7 +74,11 @@ pub fn perform(session: &mut Session, args: &CompareArgs, place: &Place, front: 
     if stamps != (files::stamp(&reference), files::stamp(&candidate)) {
         return Err(Failure {
             standing: Standing::CannotTell,
-            ..Failure::refused("file_changed", "a file changed while it was being read", "compare again when nothing writes to it")
+            ..Failure::refused(
+                "file_changed",
+                "a file changed while it was being read",
+                "compare again when nothing writes to it",
+            )
         });
     }
 
@@ -89,7 +98,15 @@ pub fn perform(session: &mut Session, args: &CompareArgs, place: &Place, front: 
         _ => None,
     };
     let post_hoc_because = if args.explore { None } else { terms.changed.clone().or(late) };
-    let given = Given { args, name, terms: &terms, digest: &found.digest, admitted: &found.admitted, verdict, post_hoc_because };
+    let given = Given {
+        args,
+        name,
+        terms: &terms,
+        digest: &found.digest,
+        admitted: &found.admitted,
+        verdict,
+        post_hoc_because,
+    };
     let fact = given.fact(session, &comparison, &judged, reference_seen, candidate_seen)?;
     let mut done = session.record(place, Kind::Verdict, "verdict", fact)?;
     done.standing = given.standing();
@@ -115,7 +132,9 @@ fn declared(session: &Session, args: &CompareArgs, found: &criterion::Found) -> 
         Failure::refused(
             "not_declared",
             what,
-            format!("seal it first: `%declare {name} --because \"…\"` with `--set` for each parameter; or look without a verdict: `--explore`"),
+            format!(
+                "seal it first: `%declare {name} --because \"…\"` with `--set` for each parameter; or look without a verdict: `--explore`"
+            ),
         )
     };
     let reference = ledger::reference(&session.dossier).ok_or_else(|| {
@@ -253,12 +272,22 @@ impl Given<'_> {
             Judged::Finished(finished) => {
                 let per_row = finished.fuel as f64 / finished.rows.max(1) as f64;
                 // Exploring judges nothing: a sentence about bounds would be one about bounds nobody chose.
-                let reason = if self.args.explore { "exploring: no verdict".to_owned() } else { finished.outcome.reason.clone() };
+                let reason = if self.args.explore {
+                    "exploring: no verdict".to_owned()
+                } else {
+                    finished.outcome.reason.clone()
+                };
                 let mut histograms = figures::histograms(&finished.outcome);
                 if !self.terms.open.is_empty() {
                     histograms.as_array_mut().into_iter().flatten().for_each(|h| h["threshold"] = Value::Null);
                 }
-                (&[][..], figures::figures(&finished.outcome), histograms, reason, json!({ "used": finished.fuel, "per_row": per_row }))
+                (
+                    &[][..],
+                    figures::figures(&finished.outcome),
+                    histograms,
+                    reason,
+                    json!({ "used": finished.fuel, "per_row": per_row }),
+                )
             }
         };
         let declaration = match &self.terms.seal {

@@ -151,9 +151,12 @@ fn show(session: &mut Session, name: Option<&str>) -> Result<Done, Failure> {
     let name = name.ok_or_else(|| {
         Failure::usage("usage", "`%criterion show` needs a name", "`%criterion list` shows the names there are")
     })?;
-    let entry = session.dossier.records().rev().find(|r| r.kind == Kind::Criterion && r.body["name"] == name).map(|r| r.seq);
+    let entry =
+        session.dossier.records().rev().find(|r| r.kind == Kind::Criterion && r.body["name"] == name).map(|r| r.seq);
     let source = match (entry, standard::find(name)) {
-        (Some(entry), _) => session.dossier.value(entry, "source")?.unwrap_or_else(|| "its source was redacted".to_owned()),
+        (Some(entry), _) => {
+            session.dossier.value(entry, "source")?.unwrap_or_else(|| "its source was redacted".to_owned())
+        }
         (None, Some(standard)) => standard.source.to_owned(),
         (None, None) => return Err(CriterionError::Unknown { name: name.to_owned(), known: known(session) }.into()),
     };

@@ -15,7 +15,11 @@ pub fn perform(session: &mut Session, args: &DeclareArgs, place: &Place) -> Resu
     let found = criterion::find(session, &args.name)?;
     found.admitted.check_parameters(&args.set)?;
     let reference = ledger::reference(&session.dossier).ok_or_else(|| {
-        Failure::refused("no_reference", "no reference is declared, so there is nothing to seal a criterion for", "begin with a `%%reference new NAME` cell")
+        Failure::refused(
+            "no_reference",
+            "no reference is declared, so there is nothing to seal a criterion for",
+            "begin with a `%%reference new NAME` cell",
+        )
     })?;
     let earliest = ledger::earliest_seal(&session.dossier, &found.digest, &args.set, &reference);
     if let Some(seal) = &earliest {

@@ -49,9 +49,9 @@ fn folder_bytes(folder: &Path) -> u64 {
 
 fn log(log: &View) -> Value {
     log.records()
-        .map(|r| {
-            json!({ "seq": r.seq, "kind": r.kind, "status": r.status, "wall": r.wall, "summary": summary(log, r) })
-        })
+        .map(
+            |r| json!({ "seq": r.seq, "kind": r.kind, "status": r.status, "wall": r.wall, "summary": summary(log, r) }),
+        )
         .collect()
 }
 

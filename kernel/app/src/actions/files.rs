@@ -52,10 +52,7 @@ pub fn seen(role: &str, path: &Path, watch: &dyn Watch) -> Result<FileSeen, Fail
 /// Length and time of change of every file, to tell whether they stayed as they were digested.
 pub fn stamp(path: &Path) -> Vec<(u64, Option<SystemTime>)> {
     let files = if path.is_dir() { files_of(path).unwrap_or_default() } else { vec![path.to_owned()] };
-    files
-        .iter()
-        .map(|file| std::fs::metadata(file).map_or((0, None), |m| (m.len(), m.modified().ok())))
-        .collect()
+    files.iter().map(|file| std::fs::metadata(file).map_or((0, None), |m| (m.len(), m.modified().ok()))).collect()
 }
 
 /// A path for people: as the user wrote it.

@@ -3,8 +3,8 @@
 //! The identity is the SHA-256 of the canonical JSON (RFC 8785) of the content, in which files stand by digest and not
 //! by place: the same reference declared in two folders is one reference.
 
-use super::files::{self, Watching, content_digest};
 use super::Done;
+use super::files::{self, Watching, content_digest};
 use crate::failure::Failure;
 use crate::front::FrontEnd;
 use crate::ledger;
@@ -91,22 +91,37 @@ pub fn perform(
         ReferenceWhat::New => new(session, args.name.as_deref(), body, place, front),
         ReferenceWhat::Show => {
             let reference = ledger::reference(&session.dossier).ok_or_else(|| {
-                Failure::refused("no_reference", "no reference is declared in this case file", "begin with a `%%reference new NAME` cell")
+                Failure::refused(
+                    "no_reference",
+                    "no reference is declared in this case file",
+                    "begin with a `%%reference new NAME` cell",
+                )
             })?;
             Ok(Done::shown("reference", session.stored(reference.entry)?))
         }
     }
 }
 
-fn new(session: &mut Session, name: Option<&str>, body: &str, place: &Place, front: &dyn FrontEnd) -> Result<Done, Failure> {
-    let name = name.ok_or_else(|| Failure::usage("usage", "`%%reference new` needs a name", "write `%%reference new NAME`"))?;
+fn new(
+    session: &mut Session,
+    name: Option<&str>,
+    body: &str,
+    place: &Place,
+    front: &dyn FrontEnd,
+) -> Result<Done, Failure> {
+    let name =
+        name.ok_or_else(|| Failure::usage("usage", "`%%reference new` needs a name", "write `%%reference new NAME`"))?;
     let form: Form = toml::from_str(body).map_err(|error| {
         let line = error.span().map(|span| body[..span.start.min(body.len())].lines().count().max(1) + 1);
         Failure {
             place: line.map(|l| format!("line {l} of the cell")),
             ..Failure::usage(
                 "reference_form",
-                format!("the reference cannot be read: {}{}", error.message(), line.map(|l| format!(" (line {l} of the cell)")).unwrap_or_default()),
+                format!(
+                    "the reference cannot be read: {}{}",
+                    error.message(),
+                    line.map(|l| format!(" (line {l} of the cell)")).unwrap_or_default()
+                ),
                 "`%help reference` shows the whole form",
             )
         }
@@ -174,7 +189,8 @@ fn identity(content: &Value) -> Result<String, Failure> {
 /// Digest and structure of the one example of a valid output.
 fn output(session: &Session, form: &Output, front: &dyn FrontEnd, reads: &mut Vec<FileSeen>) -> Result<Value, Failure> {
     let path = session.resolve(&form.path);
-    let watch = Watching { what: format!("reading {}", files::shown(&form.path)), front, interrupt: session.interrupt.clone() };
+    let watch =
+        Watching { what: format!("reading {}", files::shown(&form.path)), front, interrupt: session.interrupt.clone() };
     let seen = files::seen("reference", &path, &watch)?;
     let columns = Columns { id: form.id.clone(), vector: form.vector.clone(), label: form.label.clone() };
     let comparison = Comparison::open(&path, &path, &columns, &watch)?;

@@ -10,7 +10,12 @@ use fascicolo_environment::snapshot::{Request, Snapshot};
 use fascicolo_magics::snapshot::SnapshotArgs;
 use serde_json::json;
 
-pub fn perform(session: &mut Session, args: &SnapshotArgs, place: &Place, front: &dyn FrontEnd) -> Result<Done, Failure> {
+pub fn perform(
+    session: &mut Session,
+    args: &SnapshotArgs,
+    place: &Place,
+    front: &dyn FrontEnd,
+) -> Result<Done, Failure> {
     front.progress("reading system, interpreter and packages", None);
     let snapshot = Snapshot::take(&Request { python: args.python.clone(), folder: session.folder.clone() });
     let ours = |error: serde_json::Error| Failure {

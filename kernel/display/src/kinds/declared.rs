@@ -46,7 +46,8 @@ fn part_of_reference(v: &Value, part: &str) -> String {
 fn object(map: &Map<String, Value>) -> String {
     let short = |v: &Value| v.as_str().map_or_else(|| scalar(v), short_digest);
     let told = |key: &str| map.get(key).filter(|value| !value.is_null());
-    let mut parts: Vec<String> = ["name", "entry", "path"].iter().find_map(|key| told(key)).map(scalar).into_iter().collect();
+    let mut parts: Vec<String> =
+        ["name", "entry", "path"].iter().find_map(|key| told(key)).map(scalar).into_iter().collect();
     parts.extend(told("meaning").map(scalar));
     parts.extend(told("sha256").map(|digest| format!("SHA-256 {}", short(digest))));
     parts.extend(told("revision").map(|revision| format!("revision {}", scalar(revision))));

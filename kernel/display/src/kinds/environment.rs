@@ -55,7 +55,13 @@ fn processor(system: &Value) -> String {
 
 fn interpreter(python: &Value) -> String {
     let venv = if flag(python, "is_venv") == Some(true) { ", a virtual environment" } else { "" };
-    format!("{} {}, {}{venv} ({})", text(python, "implementation"), text(python, "version"), text(python, "executable"), text(python, "chosen"))
+    format!(
+        "{} {}, {}{venv} ({})",
+        text(python, "implementation"),
+        text(python, "version"),
+        text(python, "executable"),
+        text(python, "chosen")
+    )
 }
 
 fn packages(packages: &Value) -> String {
@@ -69,7 +75,11 @@ fn packages(packages: &Value) -> String {
 fn torch(frameworks: &Value) -> String {
     let Some(version) = maybe(frameworks, "torch") else { return "none in this interpreter".to_owned() };
     let build = layer(frameworks, "torch_build", |build| {
-        let part = |key: &str| build.get(key).map_or_else(|| NOT_RECORDED.to_owned(), |v| if v.is_null() { "none".into() } else { scalar(v) });
+        let part = |key: &str| {
+            build
+                .get(key)
+                .map_or_else(|| NOT_RECORDED.to_owned(), |v| if v.is_null() { "none".into() } else { scalar(v) })
+        };
         format!("CUDA {}, HIP {}", part("cuda"), part("hip"))
     });
     format!("{version}, {build}")
