@@ -268,3 +268,159 @@ fn a_byte_changed_in_any_file_of_a_case_file_makes_verify_end_with_1() {
     assert!(tried > 20, "{tried}");
     assert_eq!(desk.run(&["dossier", "verify"]).status, 0);
 }
+
+/// A folder with the sample's files, so that links and copies can be made beside them.
+fn copied(desk: &Desk, file: &str, to: &str) -> String {
+    let path = desk.path().join(to);
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    std::fs::copy(sample(file), &path).unwrap();
+    path.display().to_string()
+}
+
+#[test]
+fn a_candidate_seen_in_any_other_guise_was_seen() {
+    let reference = sample("reference.parquet");
+    // As the reference of an exploration: the difference is the same from either side.
+    let desk = Desk::with_reference();
+    assert_eq!(desk.run(&["compare", &sample("candidates/f16.parquet"), &reference, "--explore"]).status, 0);
+    declare(&desk, "floor=0.9");
+    assert_eq!(desk.compare("f16", &["--criterion", "cosine"]).verdict(3), "pass");
+
+    // As the output of another reference.
+    let desk = Desk::new();
+    let form = |file: &str| format!("goal = \"values\"\n[output]\npath = {:?}\n", sample(file));
+    assert_eq!(desk.run_with(&["reference", "new", "swapped"], &form("candidates/bf16.parquet")).status, 0);
+    declare(&desk, "floor=0.99999");
+    assert_eq!(
+        desk.run(&["compare", &sample("candidates/bf16.parquet"), &reference, "--criterion", "cosine"]).status,
+        1
+    );
+    assert_eq!(desk.run_with(&["reference", "new", "right"], &form("reference.parquet")).status, 0);
+    declare(&desk, "floor=0.9");
+    assert_eq!(desk.compare("bf16", &["--criterion", "cosine"]).verdict(3), "pass");
+
+    // As a part of a folder, and as the same rows in another order and encoding.
+    let desk = Desk::with_reference();
+    copied(&desk, "candidates/f16.parquet", "parts/a.parquet");
+    assert_eq!(desk.compare("f16", &["--explore"]).verdict(0), "none");
+    assert_eq!(desk.compare("shuffled", &["--explore"]).verdict(0), "none");
+    declare(&desk, "floor=0.9");
+    let folder = desk.run(&["compare", &reference, "parts", "--criterion", "cosine", "--json"]);
+    assert_eq!(folder.verdict(3), "pass");
+    assert!(folder.json()["post_hoc_because"].as_str().unwrap().contains("first read"));
+}
+
+#[test]
+fn the_same_rows_written_anew_are_the_same_content() {
+    let desk = Desk::new();
+    let form = format!("goal = \"values\"\n[output]\npath = {:?}\n", layout("plain.parquet"));
+    assert_eq!(desk.run_with(&["reference", "new", "plain"], &form).status, 0);
+    let compare = |file: &str, options: &[&str]| {
+        let (plain, file) = (layout("plain.parquet"), layout(file));
+        let mut args = vec!["compare", plain.as_str(), file.as_str(), "--json"];
+        args.extend_from_slice(options);
+        desk.run(&args)
+    };
+    assert_eq!(compare("row-groups-of-7.parquet", &["--explore", "--criterion", "allclose"]).verdict(0), "none");
+    let declared = desk.run(&["declare", "allclose", "--set", "atol=0", "--set", "rtol=0", "--because", "test"]);
+    assert_eq!(declared.status, 0, "{}", declared.stderr);
+    assert_eq!(compare("codec-zstd.parquet", &["--criterion", "allclose"]).verdict(3), "pass");
+    assert_eq!(compare("many-files", &["--criterion", "allclose"]).verdict(3), "pass");
+}
+
+#[test]
+fn a_choice_among_seals_made_after_the_difference_was_seen_is_post_hoc() {
+    let desk = Desk::with_reference();
+    for floor in ["floor=0.1", "floor=0.7", "floor=0.99999"] {
+        declare(&desk, floor);
+    }
+    assert_eq!(desk.compare("bf16", &["--criterion", "cosine"]).verdict(1), "fail");
+    declare(&desk, "floor=0.7");
+    let chosen = desk.compare("bf16", &["--criterion", "cosine"]);
+    assert_eq!(chosen.verdict(3), "pass");
+    assert!(chosen.json()["post_hoc_because"].as_str().unwrap().contains("was in force"), "{}", chosen.stdout);
+}
+
+#[test]
+fn columns_are_those_of_the_reference_and_no_others() {
+    let desk = Desk::new();
+    let file = layout("two-vector-columns.parquet");
+    let form = format!("goal = \"values\"\n[output]\npath = {file:?}\nvector = \"embedding\"\n");
+    assert_eq!(desk.run_with(&["reference", "new", "two"], &form).status, 0);
+    declare(&desk, "floor=-1");
+    // The reference names the column, so nobody needs to.
+    let zero = desk.run(&["compare", &file, &file, "--criterion", "allclose", "--json"]);
+    assert_eq!(zero.status, 4, "not declared, rather than ambiguous: {}", zero.stdout);
+    let other = desk.run(&["compare", &file, &file, "--criterion", "cosine", "--vector", "embedding_b", "--json"]);
+    assert_eq!(other.status, 4);
+    assert_eq!(other.json()["error"]["kind"], "not_the_declared_column");
+    let declared = desk.run(&["declare", "allclose", "--set", "atol=0", "--set", "rtol=0", "--because", "test"]);
+    assert_eq!(declared.status, 0);
+    let same = desk.run(&["compare", &file, &file, "--criterion", "allclose", "--vector", "embedding", "--json"]);
+    assert_eq!(same.verdict(0), "pass");
+    assert_eq!(same.json()["candidate"]["columns"]["vector"], "embedding");
+    assert!(same.json()["notes"][0].as_str().unwrap().contains("compares a file with itself"));
+}
+
+#[test]
+fn a_criterion_that_sees_labels_is_never_run_without_them() {
+    let critical = CRITERION.replace("sees: { cosine }", "sees: { cosine, label }").replace(
+        "state.least.add(row.cosine, row.id);",
+        "if row.label == \"database\" { state.least.add(row.cosine, row.id); }",
+    );
+    let declared = |label: &str| {
+        let desk = Desk::new();
+        let form = format!("goal = \"values\"\n[output]\npath = {:?}\n{label}", sample("reference.parquet"));
+        assert_eq!(desk.run_with(&["reference", "new", "sample"], &form).status, 0);
+        assert_eq!(desk.run_with(&["criterion", "critical"], &critical).status, 0);
+        assert_eq!(desk.run(&["declare", "critical", "--set", "floor=0.9999999", "--because", "test"]).status, 0);
+        desk.compare("bf16", &["--criterion", "critical"])
+    };
+    let without = declared("");
+    assert_eq!(without.status, 2);
+    assert_eq!(without.json()["error"]["kind"], "no_labels");
+    assert_eq!(declared("label = \"label\"\n").verdict(1), "fail");
+}
+
+#[test]
+fn a_sealed_standard_criterion_is_in_the_case_file_with_its_seal() {
+    let desk = Desk::with_reference();
+    declare(&desk, "floor=0.9");
+    let digest =
+        desk.compare("f16", &["--criterion", "cosine"]).json()["criterion"]["digest"].as_str().unwrap().to_owned();
+    let blob = std::fs::read(desk.dossier().join("blobs/sha256").join(&digest[..2]).join(&digest)).unwrap();
+    assert_eq!(fascicolo_dossier::to_hex(&fascicolo_dossier::sha256(&blob)), digest);
+}
+
+#[test]
+fn a_secret_in_a_criterions_source_keeps_it_from_being_compiled() {
+    let desk = Desk::with_reference();
+    let source = format!("// ask https://ada:hunter2hunter2@example.org\n{CRITERION}");
+    let ended = desk.run_with(&["criterion", "mine"], &source);
+    assert_eq!(ended.status, 4);
+    assert!(ended.stderr.contains("look like a secret") && !ended.stderr.contains("hunter2"), "{}", ended.stderr);
+}
+
+#[test]
+fn bad_usage_is_json_too_where_json_was_asked_for() {
+    let desk = Desk::new();
+    for args in [
+        &["compare", "--json"][..],
+        &["declare", "c", "--because", "x", "--set", "floor=nan", "--json"],
+        &["compere", "--json"],
+    ] {
+        let ended = desk.run(args);
+        assert_eq!((ended.status, ended.stderr.as_str()), (2, ""), "{args:?}");
+        assert!(!ended.json()["error"]["message"].as_str().unwrap().is_empty());
+    }
+    assert!(!desk.dossier().exists(), "a command that was not understood leaves nothing");
+}
+
+#[test]
+fn looking_at_criteria_and_the_reference_writes_nothing() {
+    let desk = Desk::new();
+    assert!(desk.run(&["criterion", "list"]).stdout.contains("allclose"));
+    assert!(desk.run(&["criterion", "show", "cosine"]).stdout.contains("floor"));
+    assert_eq!(desk.run(&["reference", "show"]).status, 3);
+    assert!(!desk.dossier().exists());
+}

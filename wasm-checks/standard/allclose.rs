@@ -3,14 +3,14 @@
 //! |cᵢ − rᵢ| ≤ atol + rtol·|rᵢ| for every element, in float64; the reference is the denominator's side.
 //! Units: `atol` in the unit of the values, `rtol` unitless. Traps: numpy's and torch's own defaults were made for
 //! other uses and are never taken here; with `atol` 0 any difference at a reference of 0 fails. `rel.max` is taken over
-//! the elements whose reference is not 0; `rel.undefined` counts the elements with rᵢ = 0 ≠ cᵢ.
+//! the elements that have one; `rel.undefined` counts those with rᵢ = 0 ≠ cᵢ or a quotient beyond float64.
 
 criterion! {
     meaning: "every element is close: |c - r| <= atol + rtol * |r|",
     version: "1.0.0",
     parameters: {
-        atol["same as the values"] "absolute tolerance, at least 0",
-        rtol["unitless"] "relative tolerance, at least 0",
+        atol["same as the values", 0.0..] "absolute tolerance, at least 0",
+        rtol["unitless", 0.0..] "relative tolerance, at least 0",
     },
     sees: { abs_max, rel_max, rel_undefined, elements_over(atol, rtol) },
     state: { abs: Highest, rel: Highest, undefined: Count, over: Count, elements: Count, sizes: Spread },

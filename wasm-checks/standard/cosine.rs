@@ -6,7 +6,7 @@
 criterion! {
     meaning: "every row keeps its direction: the smallest cosine is at least the floor",
     version: "1.0.0",
-    parameters: { floor["unitless"] "smallest cosine that still counts as the same row, -1..=1" },
+    parameters: { floor["unitless", -1.0..=1.0] "smallest cosine that still counts as the same row, -1..=1" },
     sees: { cosine, norm_reference, norm_candidate },
     state: { least: Lowest, mean: Mean, ratio: Highest, turned: Spread },
     row: |state, row, _p| {

@@ -21,9 +21,9 @@ pub enum Measure {
     L2,
     /// max |cᵢ − rᵢ|
     AbsMax,
-    /// max |cᵢ − rᵢ| / |rᵢ| over the elements with rᵢ ≠ 0; 0 if there is none.
+    /// max |cᵢ − rᵢ| / |rᵢ| over the elements where float64 holds it; 0 if there is none.
     RelMax,
-    /// Number of elements with rᵢ = 0 ≠ cᵢ.
+    /// Number of elements without a relative difference: rᵢ = 0 ≠ cᵢ, or a quotient beyond float64.
     RelUndefined,
     /// Number of elements with |cᵢ − rᵢ| > atol + rtol·|rᵢ|, the negation of numpy's and torch's closeness.
     ElementsOver {
@@ -133,14 +133,14 @@ fn lists<T: Copy + Into<f64>>(
         measures.iter().any(|m| matches!(m, Measure::Cosine | Measure::NormReference | Measure::NormCandidate));
     let dims = batch.dims.max(1);
     for (row, (r, c)) in reference.chunks_exact(dims).zip(candidate.chunks_exact(dims)).enumerate() {
-        let (norm_r, norm_c) = if needs_norms { (norm(r), norm(c)) } else { (f64::NAN, f64::NAN) };
+        let (norm_r, norm_c) = if needs_norms { (norm(r), norm(c)) } else { (Norm::NONE, Norm::NONE) };
         let (mut zero, mut overflow) = (false, false);
         for (measure, list) in measures.iter().zip(&mut lists) {
             let value = match *measure {
                 Measure::Dot => lanes(r, c, |r, c| r * c),
-                Measure::NormReference => norm_r,
-                Measure::NormCandidate => norm_c,
-                Measure::Cosine if norm_r == 0.0 || norm_c == 0.0 => {
+                Measure::NormReference => norm_r.value(),
+                Measure::NormCandidate => norm_c.value(),
+                Measure::Cosine if norm_r.scaled == 0.0 || norm_c.scaled == 0.0 => {
                     zero = true;
                     f64::NAN
                 }
@@ -148,7 +148,7 @@ fn lists<T: Copy + Into<f64>>(
                 Measure::L2 => lanes(r, c, |r, c| (r - c) * (r - c)).sqrt(),
                 Measure::AbsMax => abs_max(r, c),
                 Measure::RelMax => rel_max(r, c),
-                Measure::RelUndefined => count(r, c, |r, c| r == 0.0 && c != 0.0),
+                Measure::RelUndefined => count(r, c, |r, c| r != c && relative(r, c).is_none()),
                 Measure::ElementsOver { atol, rtol } => count(r, c, |r, c| (c - r).abs() > atol + rtol * r.abs()),
             };
             overflow |= !value.is_finite() && !zero;
@@ -184,20 +184,58 @@ fn lanes<T: Copy + Into<f64>>(r: &[T], c: &[T], f: impl Fn(f64, f64) -> f64) -> 
     sum
 }
 
-fn norm<T: Copy + Into<f64>>(x: &[T]) -> f64 {
-    lanes(x, x, |a, _| a * a).sqrt()
+/// A norm, as that of the vector times `scale`.
+#[derive(Debug, Clone, Copy)]
+struct Norm {
+    scaled: f64,
+    /// A power of two, 1 for all but vectors whose squares leave the range of float64.
+    scale: f64,
+}
+
+impl Norm {
+    const NONE: Norm = Norm { scaled: f64::NAN, scale: 1.0 };
+
+    /// ‖x‖; infinite if float64 cannot hold it.
+    fn value(self) -> f64 {
+        self.scaled / self.scale
+    }
+}
+
+/// Squares of values beyond these lose digits to underflow, or overflow.
+const SQUARES_SAFE: std::ops::Range<f64> = 1e-140..1e150;
+
+fn norm<T: Copy + Into<f64>>(x: &[T]) -> Norm {
+    let plain = lanes(x, x, |a, _| a * a).sqrt();
+    if SQUARES_SAFE.contains(&plain) {
+        return Norm { scaled: plain, scale: 1.0 };
+    }
+    let most = x.iter().fold(0.0, |max, &v| f64::max(max, v.into().abs()));
+    if most == 0.0 {
+        return Norm { scaled: 0.0, scale: 1.0 };
+    }
+    // Exact: a power of two that brings the largest value near 1. Its own exponent stays within float64's.
+    let scale = 2f64.powi((-most.log2().floor() as i32).clamp(-1000, 1000));
+    let scaled = lanes(x, x, |a, _| (a * scale) * (a * scale)).sqrt();
+    Norm { scaled, scale }
 }
 
 /// Cosine similarity as 1 − ½‖r̂ − ĉ‖².
 ///
 /// Shapes: `r`, `c`: `[dims]`, both with a norm above 0. Returns: unitless, −1..=1.
 /// Source: ‖a − b‖² = 2 − 2 cos θ for unit vectors.
-fn cosine<T: Copy + Into<f64>>(r: &[T], c: &[T], norm_r: f64, norm_c: f64) -> f64 {
-    1.0 - 0.5
-        * lanes(r, c, |r, c| {
-            let d = r / norm_r - c / norm_c;
-            d * d
-        })
+fn cosine<T: Copy + Into<f64>>(r: &[T], c: &[T], norm_r: Norm, norm_c: Norm) -> f64 {
+    let squares = lanes(r, c, |r, c| {
+        let d = r * norm_r.scale / norm_r.scaled - c * norm_c.scale / norm_c.scaled;
+        d * d
+    });
+    // Rounding takes opposite vectors a little beyond −1.
+    (1.0 - 0.5 * squares).max(-1.0)
+}
+
+/// |c − r| / |r|, where it exists and float64 holds it.
+fn relative(r: f64, c: f64) -> Option<f64> {
+    let quotient = (c - r).abs() / r.abs();
+    quotient.is_finite().then_some(quotient)
 }
 
 fn abs_max<T: Copy + Into<f64>>(r: &[T], c: &[T]) -> f64 {
@@ -205,10 +243,8 @@ fn abs_max<T: Copy + Into<f64>>(r: &[T], c: &[T]) -> f64 {
 }
 
 fn rel_max<T: Copy + Into<f64>>(r: &[T], c: &[T]) -> f64 {
-    r.iter().zip(c).fold(0.0, |max, (&r, &c)| {
-        let (r, c): (f64, f64) = (r.into(), c.into());
-        if r == 0.0 { max } else { f64::max(max, (c - r).abs() / r.abs()) }
-    })
+    let largest = r.iter().zip(c).filter_map(|(&r, &c)| relative(r.into(), c.into()));
+    largest.fold(0.0, f64::max)
 }
 
 fn count<T: Copy + Into<f64>>(r: &[T], c: &[T], over: impl Fn(f64, f64) -> bool) -> f64 {
@@ -269,8 +305,32 @@ mod tests {
     }
 
     #[test]
+    fn the_cosine_of_the_smallest_and_the_largest_values_is_that_of_their_directions() {
+        for size in [5e-324, 1.6e-162, 1e-200, 1.0, 1e200, 1.7e308] {
+            for (r, c, cosine) in [
+                ([size, 0.0], [-size, 0.0], -1.0),
+                ([size, 0.0], [0.0, size], 0.0),
+                ([size, size], [size, size], 1.0),
+                ([size, 0.0], [1.0, 0.0], 1.0),
+            ] {
+                let (lists, trouble) = measure_rows(&one_row(&r, &c), &[Measure::Cosine]);
+                assert!((lists[0][0] - cosine).abs() < 1e-15, "{r:?} {c:?}: {}", lists[0][0]);
+                assert_eq!(trouble, MeasureTrouble::default());
+            }
+        }
+    }
+
+    #[test]
+    fn a_relative_difference_beyond_float64_is_counted_and_no_obstacle() {
+        let measures = [Measure::RelMax, Measure::RelUndefined, Measure::ElementsOver { atol: 1e-3, rtol: 0.0 }];
+        let (lists, trouble) = measure_rows(&one_row(&[1e-320, 1.0, 0.0], &[1e-10, 1.5, 0.0]), &measures);
+        assert_eq!(lists, vec![vec![0.5], vec![1.0], vec![1.0]]);
+        assert_eq!(trouble, MeasureTrouble::default());
+    }
+
+    #[test]
     fn an_overflow_is_an_obstacle_and_not_a_large_difference() {
-        let (_, trouble) = measure_rows(&one_row(&[1e300, 0.0], &[1e300, 1.0]), &[Measure::NormReference]);
+        let (_, trouble) = measure_rows(&one_row(&[1.7e308, 1.7e308], &[1e300, 1.0]), &[Measure::NormReference]);
         assert_eq!(trouble.obstacles()[0].kind, ObstacleKind::MeasureOverflow);
     }
 }

@@ -40,7 +40,7 @@ pub enum Judgement {
 }
 
 /// A number that the author of a declaration must choose; there are no defaults.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Parameter {
     /// As in `--set name=value`.
     pub name: String,
@@ -48,6 +48,10 @@ pub struct Parameter {
     pub unit: String,
     /// What it bounds.
     pub meaning: String,
+    /// The smallest value that means anything.
+    pub least: Option<f64>,
+    /// The largest value that means anything.
+    pub most: Option<f64>,
 }
 
 /// A measure as a criterion asks for it: its tolerances are still names of parameters.
@@ -79,7 +83,7 @@ pub enum MeasureAsked {
 }
 
 /// A criterion's own description.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Description {
     /// Its name.
     pub name: String,

@@ -108,6 +108,10 @@ fn read_nothing_else(name: &str, folder: &Path, file: &str) -> Result<(), Criter
         source,
     })?;
     for line in list.lines() {
+        if let Some(variable) = line.strip_prefix("# env-dep:") {
+            let what = format!("the environment variable {}", variable.split('=').next().unwrap_or_default());
+            return Err(CriterionError::ReadsFiles { name: name.to_owned(), what, line: 0 });
+        }
         if line.starts_with('#') || line.trim().is_empty() {
             continue;
         }

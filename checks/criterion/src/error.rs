@@ -57,7 +57,7 @@ pub enum CriterionError {
         diagnostics: Vec<Diagnostic>,
     },
     /// The cell would read files while it compiles.
-    #[error("criterion `{name}` may not read files: {what} at line {line}")]
+    #[error("criterion `{name}` may not read files: {what}{}", at_line(*line))]
     ReadsFiles {
         /// The criterion.
         name: String,
@@ -176,6 +176,10 @@ pub enum CriterionError {
         /// What it said.
         why: String,
     },
+}
+
+fn at_line(line: u32) -> String {
+    if line > 0 { format!(" at line {line}") } else { String::new() }
 }
 
 fn first_of(diagnostics: &[Diagnostic]) -> String {

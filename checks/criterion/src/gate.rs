@@ -33,10 +33,8 @@ fn walk(name: &str, tokens: TokenStream) -> Result<(), CriterionError> {
                     "env" | "option_env" if followed_by(&tokens, i, '!') => {
                         return refuse(format!("`{word}!`"), line);
                     }
-                    // `mod x;`, also with `#[path]` or with `x` from a macro; `mod x { … }` is fine.
-                    "mod" if ends_without_body(&tokens[i + 1..]) => {
-                        return refuse("a module in another file".to_owned(), line);
-                    }
+                    // Only `mod x { … }` reads no other file; `mod` handed to a macro may become `mod x;`.
+                    "mod" if !has_body(&tokens[i + 1..]) => return refuse("a module in another file".to_owned(), line),
                     _ => {}
                 }
             }
@@ -50,15 +48,12 @@ fn followed_by(tokens: &[TokenTree], i: usize, mark: char) -> bool {
     matches!(tokens.get(i + 1), Some(TokenTree::Punct(p)) if p.as_char() == mark)
 }
 
-fn ends_without_body(after: &[TokenTree]) -> bool {
-    for token in after.iter().take(3) {
-        match token {
-            TokenTree::Punct(p) if p.as_char() == ';' => return true,
-            TokenTree::Group(_) => return false,
-            _ => {}
-        }
-    }
-    false
+/// A name (or a macro's `$name`), then braces.
+fn has_body(after: &[TokenTree]) -> bool {
+    let dollar = matches!(after.first(), Some(TokenTree::Punct(p)) if p.as_char() == '$');
+    let (name, body) = if dollar { (after.get(1), after.get(2)) } else { (after.first(), after.get(1)) };
+    let braces = |t: &TokenTree| matches!(t, TokenTree::Group(g) if g.delimiter() == proc_macro2::Delimiter::Brace);
+    matches!(name, Some(TokenTree::Ident(_))) && body.is_some_and(braces)
 }
 
 #[cfg(test)]
@@ -77,6 +72,7 @@ mod tests {
             "\n#[path = \"/etc/passwd\"] mod x;",
             "\nmod x;",
             "\nmacro_rules! m { ($i:ident) => { mod $i; } } m!(x);",
+            "\nmacro_rules! m { ($a:tt, $p:literal) => { #[path = $p] pub $a x; } } m!(mod, \"/etc/passwd\");",
             "\nconst X: &str = env!(\"HOME\");",
             "\nr#include_str!(\"/etc/hostname\");",
         ] {

@@ -136,14 +136,20 @@ impl Admitted {
             takes: takes(&self.description),
         };
         for (i, (name, value)) in given.iter().enumerate() {
-            if !self.description.parameters.iter().any(|p| &p.name == name) {
+            let Some(parameter) = self.description.parameters.iter().find(|p| &p.name == name) else {
                 return Err(wrong(format!("it has no parameter `{name}`")));
-            }
+            };
             if given[..i].iter().any(|(earlier, _)| earlier == name) {
                 return Err(wrong(format!("parameter `{name}` was given twice")));
             }
             if !value.is_finite() {
                 return Err(wrong(format!("parameter `{name}` is {value}, which bounds nothing")));
+            }
+            let (below, above) =
+                (parameter.least.filter(|least| value < least), parameter.most.filter(|most| value > most));
+            if let Some(bound) = below.or(above) {
+                let side = if below.is_some() { "below" } else { "above" };
+                return Err(wrong(format!("parameter `{name}` is {value}, {side} {bound}, where it means nothing")));
             }
         }
         match self.description.parameters.iter().find(|p| !given.iter().any(|(name, _)| &p.name == name)) {
@@ -300,8 +306,45 @@ impl Fold {
             .call
             .run("its verdict", BASE_FUEL, |check, store| check.fascicolo_criterion_criterion().call_finish(store))?
             .map_err(|why| CriterionError::CannotAnswer { name: self.call.name.clone(), why })?;
-        Ok(Finished { outcome: outcome(answer), fuel: self.call.used, rows: self.rows })
+        let outcome = outcome(answer);
+        if let Some(why) = unusable(&outcome) {
+            return Err(CriterionError::CannotAnswer { name: self.call.name.clone(), why });
+        }
+        Ok(Finished { outcome, fuel: self.call.used, rows: self.rows })
     }
+}
+
+/// Figures, distributions and their classes that an answer may have, and the bytes of its reason.
+const FIGURES: usize = 64;
+const DISTRIBUTIONS: usize = 16;
+const CLASSES: usize = 20_000;
+const REASON_BYTES: usize = 4096;
+
+/// Why an answer is none: a verdict without a finite figure behind it would be taken on trust.
+fn unusable(outcome: &Outcome) -> Option<String> {
+    if outcome.figures.is_empty() {
+        return Some("it gives no figure for its verdict".to_owned());
+    }
+    if let Some(figure) = outcome.figures.iter().find(|f| !f.value.is_finite()) {
+        return Some(format!("its figure `{}` is {}: an accumulator may have seen no row", figure.name, figure.value));
+    }
+    let mut names: Vec<&str> = outcome.figures.iter().map(|f| f.name.as_str()).collect();
+    names.sort_unstable();
+    if let Some(pair) = names.windows(2).find(|pair| pair[0] == pair[1]) {
+        return Some(format!("it gives two figures named `{}`", pair[0]));
+    }
+    let classes: usize = outcome.distributions.iter().map(|d| d.bins.len()).sum();
+    for (count, limit, what) in [
+        (outcome.figures.len(), FIGURES, "figures"),
+        (outcome.distributions.len(), DISTRIBUTIONS, "distributions"),
+        (classes, CLASSES, "classes of distributions"),
+        (outcome.reason.len(), REASON_BYTES, "bytes of reason"),
+    ] {
+        if count > limit {
+            return Some(format!("it gives {count} {what}; the limit is {limit}"));
+        }
+    }
+    None
 }
 
 /// One instance, and what its calls have used.
@@ -437,7 +480,7 @@ fn describe(name: &str, d: wire::Description) -> Description {
         parameters: d
             .parameters
             .into_iter()
-            .map(|p| Parameter { name: p.name, unit: p.unit, meaning: p.meaning })
+            .map(|p| Parameter { name: p.name, unit: p.unit, meaning: p.meaning, least: p.least, most: p.most })
             .collect(),
         measures: d
             .measures

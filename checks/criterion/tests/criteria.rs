@@ -80,7 +80,7 @@ fn misbehaving(row: &str, verdict: &str) -> String {
     format!(
         "criterion! {{ meaning: \"m\", parameters: {{}}, sees: {{ cosine }}, state: {{ least: Lowest }},\n\
          row: |state, row, _p| {{ {row}; state.least.add(row.cosine, row.id); }},\n\
-         verdict: |state, _p| {{ {verdict}; pass_if(state.least.value() > 0.0) }} }}"
+         verdict: |state, _p| {{ {verdict}; pass_if(state.least.value() > 0.0).figure(\"cosine.min\", \"unitless\", &state.least) }} }}"
     )
 }
 
@@ -240,6 +240,8 @@ fn a_cell_that_reads_files_while_compiling_is_refused_and_shows_nothing_of_them(
         "#[path = \"/etc/passwd\"] mod x;",
         "compile_error!(concat!(include_str!(\"/etc/passwd\")));",
         "const X: &str = env!(\"PATH\");",
+        "use std::env as e; const X: &str = e!(\"TMPDIR\");",
+        "macro_rules! m { ($a:tt, $p:literal) => { #[path = $p] pub $a x; } } m!(mod, \"/etc/passwd\");",
     ] {
         let error = admitted("reader", &format!("{head}\n{}", misbehaving("", ""))).err().unwrap();
         assert!(matches!(error, CriterionError::ReadsFiles { .. }), "{head}: {error}");
@@ -253,6 +255,26 @@ fn an_answer_too_large_to_take_is_over_the_limit() {
     let big = "let unit = \"u\".repeat(1 << 20); let mut a = pass_if(true); for _ in 0..64 { a = a.figure(\"f\", &unit, &1.0); } return a";
     let criterion = admitted("flood", &misbehaving("", big)).unwrap();
     assert!(matches!(judge(&criterion, &[], &[rows(3)]), Err(CriterionError::OverLimit { .. })));
+}
+
+#[test]
+fn a_verdict_without_a_finite_figure_behind_it_is_no_verdict() {
+    for (verdict, says) in [
+        ("return pass_if(true)", "no figure"),
+        ("return pass_if(true).figure(\"f\", \"u\", &f64::INFINITY)", "`f` is inf"),
+        ("return pass_if(true).figure(\"f\", \"u\", &Lowest::<5>::default())", "seen no row"),
+        ("return pass_if(true).figure(\"f\", \"u\", &1.0).figure(\"f\", \"u\", &2.0)", "two figures named `f`"),
+        (
+            "let mut a = pass_if(true); for i in 0..65 { a = a.figure(&format!(\"f{i}\"), \"u\", &1.0); } return a",
+            "65 figures",
+        ),
+        ("return pass_if(true).figure(\"f\", \"u\", &1.0).because(\"x\".repeat(5000))", "5000 bytes of reason"),
+    ] {
+        let criterion = admitted("bare", &misbehaving("", verdict)).unwrap();
+        let error = judge(&criterion, &[], &[rows(3)]).unwrap_err();
+        assert!(matches!(error, CriterionError::CannotAnswer { .. }), "{error}");
+        assert!(error.to_string().contains(says), "{error}");
+    }
 }
 
 #[test]
@@ -292,6 +314,7 @@ fn parameters_are_all_asked_for_and_never_chosen() {
         (vec![("atol", 0.0), ("rtol", 0.0), ("extra", 1.0)], "no parameter `extra`"),
         (vec![("atol", f64::NAN), ("rtol", 0.0)], "`atol` is NaN"),
         (vec![("atol", 0.0), ("atol", 1.0), ("rtol", 0.0)], "given twice"),
+        (vec![("atol", -1.0), ("rtol", 0.0)], "`atol` is -1, below 0"),
     ] {
         let error = judge(&criterion, &given, &[rows(1)]).unwrap_err().to_string();
         assert!(error.contains(says), "{error}");

@@ -1,4 +1,4 @@
-//! The digest of a file's bytes.
+//! The digest of a file's bytes. That of what they mean is in `content`.
 
 use std::fmt::Write;
 use std::io::Read;
@@ -36,9 +36,14 @@ pub fn file_digest(path: &Path, watch: &dyn Watch) -> Result<(String, u64), Erro
         done += read as u64;
         watch.progress(done, total.max(done));
     }
-    let hex = hash.finalize().iter().fold(String::with_capacity(64), |mut hex, byte| {
+    Ok((hexadecimal(&hash.finalize()), done))
+}
+
+/// Bytes as lower-case hexadecimal digits.
+pub(crate) fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut hex, byte| {
+        // Writing to a String cannot fail.
         let _ = write!(hex, "{byte:02x}");
         hex
-    });
-    Ok((hex, done))
+    })
 }

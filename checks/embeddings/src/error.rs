@@ -76,6 +76,18 @@ pub enum Error {
         /// The folder.
         path: PathBuf,
     },
+    /// Something in a folder of parts that is neither a part nor a known sidecar.
+    #[error("`{}` stands in a folder of parts and is no *.parquet file: its rows, if any, would be missed", path.display())]
+    StrayEntry {
+        /// The entry.
+        path: PathBuf,
+    },
+    /// A folder where a part should be.
+    #[error("`{}` is a folder in a folder of parts: nested folders are not supported yet", path.display())]
+    FolderPart {
+        /// The inner folder.
+        path: PathBuf,
+    },
     /// The leading magic number is missing.
     #[error("`{}` is not a Parquet file: its {bytes} bytes do not begin with PAR1", path.display())]
     NotParquet {
@@ -235,6 +247,8 @@ impl Error {
             | Error::Unreadable { path, .. }
             | Error::NotAFile { path }
             | Error::EmptyFolder { path }
+            | Error::StrayEntry { path }
+            | Error::FolderPart { path }
             | Error::NotParquet { path, .. }
             | Error::Truncated { path, .. }
             | Error::Encrypted { path }
@@ -269,6 +283,8 @@ impl Explain for Error {
             Error::Unreadable { .. } => "unreadable_file",
             Error::NotAFile { .. } => "not_a_file",
             Error::EmptyFolder { .. } => "empty_folder",
+            Error::StrayEntry { .. } => "stray_entry",
+            Error::FolderPart { .. } => "folder_part",
             Error::NotParquet { .. } => "not_parquet",
             Error::Truncated { .. } => "truncated_file",
             Error::Encrypted { .. } => "encrypted_file",
@@ -301,6 +317,12 @@ impl Explain for Error {
             Error::Unreadable { .. } => "make the file readable, then compare again".into(),
             Error::NotAFile { .. } => "give a Parquet file, or a folder of *.parquet parts".into(),
             Error::EmptyFolder { .. } => "give the folder that holds the *.parquet parts, or a Parquet file".into(),
+            Error::StrayEntry { .. } => {
+                "move it elsewhere or, if it belongs to the table, write it as *.parquet files beside the others".into()
+            }
+            Error::FolderPart { .. } => {
+                "give the inner folder if it is the table, or move its files into the folder itself".into()
+            }
             Error::NotParquet { .. } => "write the embeddings as Parquet, or give the file that holds them".into(),
             Error::Truncated { .. } => "let the sample run finish writing, or copy the file again".into(),
             Error::Encrypted { .. } => "decrypt the file first; encrypted files are not read".into(),

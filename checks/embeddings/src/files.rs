@@ -10,10 +10,13 @@ use crate::Error;
 const SHORTEST: u64 = 12;
 
 /// The files that form the table at `path`: itself, or the `*.parquet` files of a folder in the byte order of their
-/// names (hidden ones left out, subfolders not entered).
+/// names. Names that begin with `.`, and names that begin with `_` and are no `*.parquet` (`_SUCCESS`, `_metadata`), are
+/// left out, as the programs that write them do; anything else in the folder is an error, lest its rows be missed
+/// unnoticed.
 ///
 /// # Errors
-/// [`Error::Missing`], [`Error::Unreadable`], [`Error::NotAFile`], [`Error::EmptyFolder`].
+/// [`Error::Missing`], [`Error::Unreadable`], [`Error::NotAFile`], [`Error::EmptyFolder`], [`Error::StrayEntry`],
+/// [`Error::FolderPart`].
 pub fn files_of(path: &Path) -> Result<Vec<PathBuf>, Error> {
     let about = std::fs::metadata(path).map_err(|e| failed(path, e))?;
     if about.is_file() {
@@ -22,23 +25,42 @@ pub fn files_of(path: &Path) -> Result<Vec<PathBuf>, Error> {
     if !about.is_dir() {
         return Err(Error::NotAFile { path: path.to_path_buf() });
     }
-    let mut parts = Vec::new();
+    let mut entries = Vec::new();
     for entry in std::fs::read_dir(path).map_err(|e| failed(path, e))? {
-        let part = entry.map_err(|e| failed(path, e))?.path();
-        let hidden = part.file_name().is_some_and(|n| n.as_encoded_bytes().starts_with(b"."));
-        let parquet = part.extension().is_some_and(|e| e == "parquet");
-        if parquet && !hidden {
-            parts.push(part);
+        entries.push(entry.map_err(|e| failed(path, e))?.path());
+    }
+    // Before they are looked at, so that of several faults it is always the same one that is told.
+    entries.sort_by(|a, b| name(a).cmp(name(b)));
+    let mut parts = Vec::new();
+    for entry in entries {
+        if is_part(&entry)? {
+            parts.push(entry);
         }
     }
     if parts.is_empty() {
         return Err(Error::EmptyFolder { path: path.to_path_buf() });
     }
-    parts.sort_by(|a, b| {
-        let name = |p: &PathBuf| p.file_name().map(|n| n.as_encoded_bytes().to_vec());
-        name(a).cmp(&name(b))
-    });
     Ok(parts)
+}
+
+/// True for a part, false for what may be left out.
+fn is_part(entry: &Path) -> Result<bool, Error> {
+    let parquet = entry.extension().is_some_and(|e| e == "parquet");
+    match name(entry) {
+        [b'.', ..] => Ok(false),
+        [b'_', ..] if !parquet => Ok(false),
+        _ if !parquet => Err(Error::StrayEntry { path: entry.to_path_buf() }),
+        // A link counts as what it leads to.
+        _ if std::fs::metadata(entry).map_err(|e| failed(entry, e))?.is_dir() => {
+            Err(Error::FolderPart { path: entry.to_path_buf() })
+        }
+        _ => Ok(true),
+    }
+}
+
+/// The last component of a path in bytes, on Unix the very ones of the file system.
+fn name(path: &Path) -> &[u8] {
+    path.file_name().map(|n| n.as_encoded_bytes()).unwrap_or_default()
 }
 
 /// Opens one regular file; a pipe or device is refused before it can block.

@@ -2,11 +2,13 @@
 //! and hands out their rows matched by id.
 //!
 //! Owns: opening Parquet files and folders of parts, finding the id, vector and label columns, decoding every list
-//! layout to contiguous vectors, matching rows, the [`Structure`] of both files, the streamed digest of a file.
+//! layout to contiguous vectors, matching rows, the [`Structure`] of both files, the streamed digest of a file and the
+//! digest of what it holds.
 //! Must not know: verdicts, criteria, dossiers, magics, who is watching.
 //! Start at [`Comparison::open`]; then `table` (one file), `matching` (ids), `findings` (the structure).
 
 mod comparison;
+mod content;
 mod digest;
 mod error;
 mod files;
@@ -19,7 +21,7 @@ mod texts;
 mod typename;
 mod vectors;
 
-pub use comparison::{Batches, Comparison};
+pub use comparison::{Batches, Comparison, Named, Resolved};
 pub use digest::file_digest;
 pub use error::{Error, Role};
 pub use files::files_of;

@@ -31,12 +31,32 @@ pub(crate) struct Flaws {
     pub null_elements: u64,
     /// The rows they stand in.
     pub null_element_rows: Vec<u64>,
+    /// The places in [`VectorColumn::values`] they left.
+    pub null_places: Places,
     /// NaN values.
     pub nan: u64,
     /// Infinite values.
     pub infinite: u64,
     /// The rows that hold NaN or infinite values.
     pub nonfinite_rows: Vec<u64>,
+}
+
+/// A set of places, one bit for each up to the last one.
+#[derive(Debug, Default)]
+pub(crate) struct Places(Vec<u64>);
+
+impl Places {
+    fn add(&mut self, place: usize) {
+        if self.0.len() <= place / 64 {
+            self.0.resize(place / 64 + 1, 0);
+        }
+        self.0[place / 64] |= 1 << (place % 64);
+    }
+
+    /// True if the place was added.
+    pub fn has(&self, place: usize) -> bool {
+        self.0.get(place / 64).is_some_and(|bits| bits >> (place % 64) & 1 == 1)
+    }
 }
 
 /// How long the vectors of a column are.
@@ -278,7 +298,10 @@ impl Sink<'_> {
                     for slot in range {
                         // What lies under a null is nobody's value: it may even be NaN.
                         let null = holes.is_some_and(|h| h.is_null(slot));
-                        self.flaws.null_elements += u64::from(null);
+                        if null {
+                            self.flaws.null_elements += 1;
+                            self.flaws.null_places.add(out.len());
+                        }
                         out.push(if null { V::default() } else { convert(values[slot]) });
                     }
                     if self.flaws.null_elements > before {

@@ -10,57 +10,20 @@ use std::sync::Arc;
 
 use arrow::array::{
     Array, ArrayRef, BooleanArray, FixedSizeBinaryArray, Float32Array, Float64Array, Int16Array, Int32Array,
-    Int64Array, ListArray, StringArray, StructArray,
+    Int64Array, StringArray, StructArray,
 };
-use arrow::buffer::{NullBuffer, OffsetBuffer};
-use arrow::datatypes::{Field, Schema};
-use arrow::record_batch::RecordBatch;
-use common::{Unwatched, bits, open, repository, rows};
+use arrow::buffer::NullBuffer;
+use arrow::datatypes::Field;
+use common::{Unwatched, bits, floats, folder, lists, open, repository, rows, table, texts, write};
 use fascicolo_contract::{Explain, ObstacleKind, Side, Vectors};
-use fascicolo_embeddings::{Columns, Comparison, Error, Watch, file_digest, files_of};
+use fascicolo_embeddings::{Columns, Comparison, Error, Named, Watch, file_digest, files_of};
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_writer::ArrowWriterOptions;
 use parquet::schema::parser::parse_message_type;
 use parquet::schema::types::SchemaDescriptor;
-use tempfile::TempDir;
-
-fn texts(ids: &[&str]) -> ArrayRef {
-    Arc::new(StringArray::from(ids.to_vec()))
-}
 
 fn numbered(count: usize) -> ArrayRef {
     Arc::new(StringArray::from_iter_values((0..count).map(|i| format!("row-{i:05}"))))
-}
-
-/// Lists of `dims` values.
-fn lists(dims: usize, child: ArrayRef) -> ArrayRef {
-    let field = Arc::new(Field::new("element", child.data_type().clone(), true));
-    let offsets = OffsetBuffer::from_lengths(std::iter::repeat_n(dims, child.len() / dims));
-    Arc::new(ListArray::new(field, offsets, child, None))
-}
-
-fn floats(dims: usize, values: &[f32]) -> ArrayRef {
-    lists(dims, Arc::new(Float32Array::from(values.to_vec())))
-}
-
-fn table(columns: Vec<(&str, ArrayRef)>) -> RecordBatch {
-    let field = |(name, array): &(&str, ArrayRef)| Field::new(*name, array.data_type().clone(), true);
-    let schema = Schema::new(columns.iter().map(field).collect::<Vec<_>>());
-    RecordBatch::try_new(Arc::new(schema), columns.into_iter().map(|c| c.1).collect()).unwrap()
-}
-
-fn write(path: PathBuf, columns: Vec<(&str, ArrayRef)>) -> PathBuf {
-    let batch = table(columns);
-    let mut writer = ArrowWriter::try_new(File::create(&path).unwrap(), batch.schema(), None).unwrap();
-    writer.write(&batch).unwrap();
-    writer.close().unwrap();
-    path
-}
-
-fn folder() -> (TempDir, impl Fn(&str) -> PathBuf) {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().to_path_buf();
-    (folder, move |name: &str| path.join(name))
 }
 
 fn kinds(comparison: &Comparison) -> Vec<(ObstacleKind, Option<Side>)> {
@@ -221,6 +184,77 @@ fn a_folder_is_read_in_name_order_without_its_hidden_files() {
     assert_eq!(parts, [at("a.parquet"), at("b.parquet")]);
     let found = rows(&open(&at(""), &at("")).unwrap(), 9);
     assert_eq!(found.iter().map(|row| row.id.as_str()).collect::<Vec<_>>(), ["first", "second"]);
+}
+
+#[test]
+fn what_stands_beside_the_parts_is_named_and_not_dropped() {
+    let (_keep, at) = folder();
+    let part = |name: &str| write(at(name), vec![("id", texts(&["a"])), ("v", floats(1, &[1.0]))]);
+    part("part-0.parquet");
+    for sidecar in ["_SUCCESS", "_metadata", ".part-0.parquet.crc", ".DS_Store"] {
+        std::fs::write(at(sidecar), "").unwrap();
+    }
+    std::fs::create_dir(at("_delta_log")).unwrap();
+    std::fs::create_dir(at(".ipynb_checkpoints")).unwrap();
+    // Not left out: it is named as a part is.
+    part("_part-1.parquet");
+    assert_eq!(files_of(&at("")).unwrap(), [at("_part-1.parquet"), at("part-0.parquet")]);
+
+    for stray in ["part-1.PARQUET", "part-1.pq", "part-1.parquet.gz", "part-1", "parquet", "notes.txt"] {
+        part(stray);
+        let error = files_of(&at("")).unwrap_err();
+        assert!(matches!(&error, Error::StrayEntry { path } if *path == at(stray)), "{error}");
+        assert!(error.to_string().contains(stray) && error.next_step().contains("move it elsewhere"), "{error}");
+        assert_eq!((error.kind(), error.place().unwrap()), ("stray_entry", at(stray).display().to_string()));
+        assert_eq!(open(&at(""), &at("")).err().unwrap().kind(), "stray_entry");
+        // Given by itself, a file may have any name.
+        assert!(open(&at(stray), &at(stray)).unwrap().comparable());
+        std::fs::remove_file(at(stray)).unwrap();
+    }
+    std::fs::create_dir(at("section=admin")).unwrap();
+    part("section=admin/part-0.parquet");
+    let error = files_of(&at("")).unwrap_err();
+    assert!(matches!(&error, Error::StrayEntry { path } if path.ends_with("section=admin")), "{error}");
+    // Of several, the first by name.
+    part("another.pq");
+    let error = files_of(&at("")).unwrap_err();
+    assert!(matches!(&error, Error::StrayEntry { path } if path.ends_with("another.pq")), "{error}");
+}
+
+#[test]
+fn a_folder_named_as_a_part_is_named_and_not_entered() {
+    let (_keep, at) = folder();
+    std::fs::create_dir(at("run.parquet")).unwrap();
+    let inner = write(at("run.parquet/part-0.parquet"), vec![("id", texts(&["a"])), ("v", floats(1, &[1.0]))]);
+    let error = files_of(&at("")).unwrap_err();
+    assert!(matches!(&error, Error::FolderPart { path } if *path == at("run.parquet")), "{error}");
+    assert!(error.to_string().contains("not supported yet") && error.next_step().contains("inner folder"), "{error}");
+    assert_eq!(error.kind(), "folder_part");
+    // A folder that is given may be named so, as Spark's output often is.
+    assert_eq!(files_of(&at("run.parquet")).unwrap(), [inner]);
+}
+
+#[test]
+fn the_columns_that_were_read_are_told_whether_given_or_found() {
+    let (_keep, at) = folder();
+    let id_of = |name: &str, id: &str, vector: &str| {
+        write(at(name), vec![(id, texts(&["a"])), (vector, floats(1, &[1.0])), ("section", texts(&["s"]))])
+    };
+    let reference = id_of("r.parquet", "id", "embedding");
+    let candidate = id_of("c.parquet", "id", "vector");
+    let with = Columns { label: Some("section".into()), ..Columns::default() };
+    let read = Comparison::open(&reference, &candidate, &with, &Unwatched).unwrap().columns();
+    let one = |id: &str, vector: &str, label: Option<&str>| Named {
+        id: id.into(),
+        vector: vector.into(),
+        label: label.map(str::to_owned),
+    };
+    assert_eq!(read.reference, one("id", "embedding", Some("section")));
+    assert_eq!(read.candidate, one("id", "vector", None));
+
+    let nested = repository("tests/layouts/data/nested-struct.parquet");
+    let read = Comparison::open(&nested, &nested, &named("id", "out.embedding"), &Unwatched).unwrap().columns();
+    assert_eq!((&read.reference, &read.candidate), (&one("id", "out.embedding", None), &read.reference));
 }
 
 #[test]

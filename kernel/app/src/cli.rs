@@ -74,8 +74,30 @@ pub struct InstallArgs {
     display_name: Option<String>,
 }
 
-/// Runs the command line; the exit status.
-pub fn main(cli: Cli) -> u8 {
+/// Parses the command line and runs it; the exit status.
+pub fn start() -> u8 {
+    let error = match Cli::try_parse() {
+        Ok(cli) => return main(cli),
+        Err(error) => error,
+    };
+    let asked_for =
+        matches!(error.kind(), clap::error::ErrorKind::DisplayHelp | clap::error::ErrorKind::DisplayVersion);
+    if asked_for || !std::env::args().any(|word| word == "--json") {
+        let _ = error.print();
+        return if asked_for { 0 } else { Standing::Usage.exit_status() };
+    }
+    let text = error.render().to_string();
+    let message = text.split("\n\n").next().unwrap_or(&text).trim().trim_start_matches("error: ");
+    let failure = Failure::usage(
+        "usage",
+        message,
+        "`fascicolo --help` shows the commands, `fascicolo COMMAND --help` their options",
+    );
+    print_line(&json!({ "error": failure.record() }).to_string());
+    failure.standing.exit_status()
+}
+
+fn main(cli: Cli) -> u8 {
     let terminal = Terminal::new(std::io::stderr().is_terminal());
     let dossier = cli.dossier.clone();
     let ended = match cli.command {
@@ -150,11 +172,14 @@ fn magic(action: Action, dossier: Option<&Path>, json: bool, terminal: &Terminal
     });
     session.close()?;
     terminal.clear();
+    let shown = output.is_some();
     if let Some((shown_as, result)) = output {
         print_result(shown_as, &result, json);
     }
     match ending {
         CellEnding::Ok => Ok(standing),
+        // The result tells a program all of it already: one JSON value, not two.
+        CellEnding::Error(_) if shown && json => Ok(standing),
         CellEnding::Error(_) => Err(session.last_failure.take().unwrap_or_else(|| Failure {
             standing: Standing::OurFault,
             ..Failure::refused("unknown", "the command ended without saying why", "report this")

@@ -115,11 +115,30 @@ pub fn earliest_seal(log: &View, digest: &str, parameters: &[(String, f64)], ref
     log.records().filter(|r| r.kind == Kind::Declare).map(seal).find(|seal| seal.same_content(&wanted))
 }
 
-/// The entry in which a file of this content was first opened as a candidate.
-pub fn first_opened(log: &View, sha256: &str) -> Option<u64> {
+/// What a file is known again by: the digests of its bytes, and of its rows however they are stored.
+pub struct Content {
+    /// SHA-256 of the file; of a folder, over its parts' digests and names; of each part.
+    pub files: Vec<String>,
+    /// SHA-256 of ids and values, in any order and encoding.
+    pub rows: Option<String>,
+}
+
+/// The entry in which this content was first read, as candidate or as anything else that is compared: a difference can
+/// be seen from either side.
+pub fn first_opened(log: &View, content: &Content) -> Option<u64> {
+    let rows = content.rows.as_deref();
     log.records()
-        .find(|r| r.kind == Kind::Opened && r.reads.iter().any(|f| f.role == "candidate" && f.sha256 == sha256))
+        .find(|r| match r.kind {
+            Kind::Opened => r.reads.iter().any(|f| content.files.contains(&f.sha256)),
+            Kind::Verdict => rows.is_some() && r.body["content"].as_str() == rows,
+            _ => false,
+        })
         .map(|r| r.seq)
+}
+
+/// The seal of this criterion that stood when an entry was written.
+pub fn seal_in_force(log: &View, name: &str, before: u64) -> Option<Seal> {
+    log.records().rev().find(|r| r.seq < before && r.kind == Kind::Declare && r.body["criterion"] == name).map(seal)
 }
 
 /// Digests of all candidates opened so far.
@@ -134,11 +153,10 @@ pub fn opened(log: &View) -> Vec<String> {
     digests
 }
 
-/// How often a file of this content was opened as a candidate.
-pub fn attempts(log: &View, sha256: &str) -> u64 {
-    log.records()
-        .filter(|r| r.kind == Kind::Opened && r.reads.iter().any(|f| f.role == "candidate" && f.sha256 == sha256))
-        .count() as u64
+/// How often this content was opened.
+pub fn attempts(log: &View, content: &Content) -> u64 {
+    let opened = |r: &&RecordV0| r.kind == Kind::Opened && r.reads.iter().any(|f| content.files.contains(&f.sha256));
+    log.records().filter(opened).count() as u64
 }
 
 /// Digest of the environment recorded last.

@@ -20,6 +20,5 @@ mod wire;
 fn main() -> std::process::ExitCode {
     // A process that Rust cells run in is this program too, and goes no further than here.
     rust_cells::runtime_hook();
-    let cli = <cli::Cli as clap::Parser>::parse();
-    std::process::ExitCode::from(cli::main(cli))
+    std::process::ExitCode::from(cli::start())
 }

@@ -139,7 +139,7 @@ impl Session {
         self.enter(line, None, front, |session, place, front| {
             let done = actions::perform(session, magic, place, front)?;
             take(done.shown_as, &done.result, done.standing);
-            Ok(())
+            done.then_fails.map_or(Ok(()), Err)
         })
     }
 
@@ -233,8 +233,13 @@ impl Session {
 
     /// Appends a fact and gives its result back as it now stands in the case file, with the entry and the root.
     pub fn record(&mut self, place: &Place, kind: Kind, shown_as: &'static str, fact: Fact) -> Result<Done, Failure> {
-        let mut private = fact.private;
-        private.push(("result".to_owned(), mask(&fact.result.to_string())));
+        // Text by text, before JSON escapes anything: what is committed cannot be taken back.
+        let (mut body, mut result) = (fact.body, fact.result);
+        fascicolo_environment::conceal(&mut body, None);
+        fascicolo_environment::conceal(&mut result, None);
+        let mut private: Vec<(String, String)> =
+            fact.private.into_iter().map(|(name, text)| (name, mask(&text))).collect();
+        private.push(("result".to_owned(), result.to_string()));
         let draft = Draft {
             cell: place.cell.clone(),
             start: place.start,
@@ -242,7 +247,7 @@ impl Session {
             reads: fact.reads,
             private,
             blobs: fact.blobs,
-            body: fact.body,
+            body,
             ..Draft::new(kind)
         };
         let appended = self.dossier.append(draft)?;
@@ -253,18 +258,7 @@ impl Session {
 
     /// The result of an earlier entry, read back and checked against its commitment.
     pub fn stored(&self, entry: u64) -> Result<Value, Failure> {
-        let text = self.dossier.value(entry, "result")?;
-        let text = text.ok_or_else(|| {
-            Failure::refused("redacted", format!("the result of entry {entry} was redacted"), "run its cell again")
-        })?;
-        serde_json::from_str(&text).map_err(|e| Failure {
-            standing: Standing::OurFault,
-            ..Failure::refused(
-                "unreadable_result",
-                format!("the result of entry {entry} is not JSON: {e}"),
-                "report this",
-            )
-        })
+        actions::stored(&self.dossier, entry)
     }
 
     /// The engine for criteria.

@@ -81,7 +81,7 @@ fn nothing_counted_gives_no_picture() {
 }
 
 #[test]
-fn the_threshold_is_a_line_inside_the_axis_and_a_note_outside() {
+fn the_threshold_is_a_line_near_the_bars_and_a_note_far_from_them() {
     let drawn = |threshold: Value| {
         let bins = json!([{"low": 1e-4, "high": 1e-3, "count": 5}, {"low": 1e-3, "high": 1e-2, "count": 5}]);
         svg(json!({"name": "m", "unit": "u", "threshold": threshold, "bins": bins})).unwrap()
@@ -98,9 +98,10 @@ fn the_threshold_is_a_line_inside_the_axis_and_a_note_outside() {
         .parse()
         .unwrap();
     assert!((x - read(&inside).0[1][0]).abs() < 0.1, "the line stands where the second bin begins");
+    assert!(drawn(json!(0.5)).contains("stroke-dasharray"), "the axis grows to hold a threshold near by");
     for (threshold, note) in [
-        (json!(0.5), "beyond the right edge →"),
-        (json!(1e-9), "beyond the left edge"),
+        (json!(5e5), "beyond the right edge →"),
+        (json!(1e-11), "beyond the left edge"),
         (json!(0), "beyond the left edge"),
     ] {
         let outside = drawn(threshold);

@@ -318,7 +318,7 @@ extreme!(Lowest, false, "lowest", f64::INFINITY);
 #[derive(Debug, Clone, Default)]
 pub struct Spread {
     zeros: u64,
-    not_a_number: u64,
+    not_finite: u64,
     /// Leading 14 bits of the float64 pattern → rows.
     classes: BTreeMap<u32, u64>,
 }
@@ -327,10 +327,10 @@ pub struct Spread {
 const CLASS_SHIFT: u32 = 49;
 
 impl Spread {
-    /// Sees one row's value.
+    /// Sees one row's value; one that is not finite makes the whole answer an error, never a picture.
     pub fn add(&mut self, value: f64) {
-        if value.is_nan() {
-            self.not_a_number += 1;
+        if !value.is_finite() {
+            self.not_finite += 1;
         } else if value == 0.0 {
             self.zeros += 1;
         } else {
@@ -345,7 +345,8 @@ impl Spread {
 
     /// The classes that occurred, ascending.
     pub fn bins(&self) -> Vec<Bin> {
-        let bound = |class: u32| f64::from_bits(u64::from(class) << CLASS_SHIFT);
+        // The last class ends at the largest float64; the pattern after it would be infinity.
+        let bound = |class: u32| f64::from_bits(u64::from(class) << CLASS_SHIFT).min(f64::MAX);
         self.classes.iter().map(|(&class, &count)| Bin { low: bound(class), high: bound(class + 1), count }).collect()
     }
 }
@@ -353,7 +354,7 @@ impl Spread {
 impl Accumulator for Spread {
     fn save(&self, into: &mut Vec<u8>) {
         put_number(into, self.zeros);
-        put_number(into, self.not_a_number);
+        put_number(into, self.not_finite);
         put_number(into, self.classes.len() as u64);
         for (&class, &count) in &self.classes {
             put_number(into, u64::from(class));
@@ -363,7 +364,7 @@ impl Accumulator for Spread {
 
     fn merge(&mut self, from: &mut Saved<'_>) -> Result<(), String> {
         self.zeros += from.number()?;
-        self.not_a_number += from.number()?;
+        self.not_finite += from.number()?;
         for _ in 0..from.number()? {
             let class = from.number()? as u32;
             *self.classes.entry(class).or_default() += from.number()?;
@@ -372,7 +373,7 @@ impl Accumulator for Spread {
     }
 
     fn trouble(&self) -> Option<String> {
-        (self.not_a_number > 0).then(|| format!("{} values given to a distribution are not numbers", self.not_a_number))
+        (self.not_finite > 0).then(|| format!("{} values given to a distribution are not finite", self.not_finite))
     }
 }
 

@@ -1,7 +1,24 @@
 //! A verdict in the making.
 
 use crate::accumulate::{Shown, Spread};
-use crate::contract::{Distribution, Figure, Judgement, Outcome};
+use crate::contract::{Distribution, Figure, Judgement, Outcome, Parameter};
+use std::ops::{Bound, RangeBounds};
+
+/// A parameter with the range of values that mean anything; an open end of the range is taken as closed.
+#[doc(hidden)]
+pub fn parameter(name: &str, unit: &str, meaning: &str, range: impl RangeBounds<f64>) -> Parameter {
+    let bound = |bound: Bound<&f64>| match bound {
+        Bound::Included(&value) | Bound::Excluded(&value) => Some(value),
+        Bound::Unbounded => None,
+    };
+    Parameter {
+        name: name.to_owned(),
+        unit: unit.to_owned(),
+        meaning: meaning.to_owned(),
+        least: bound(range.start_bound()),
+        most: bound(range.end_bound()),
+    }
+}
 
 /// A verdict with its reason and figures.
 #[derive(Debug, Clone)]

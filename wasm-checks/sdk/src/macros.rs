@@ -4,7 +4,8 @@
 ///
 /// - `meaning`: what it decides, in a sentence.
 /// - `version` (optional): the author's own; `"1"` unless given.
-/// - `parameters`: `name["unit"] "meaning"`; numbers, read as `p.name`; a declaration must give every one.
+/// - `parameters`: `name["unit"] "meaning"`, or `name["unit", 0.0..=1.0] "meaning"` with the range that means anything;
+///   numbers, read as `p.name`; a declaration must give every one.
 /// - `sees`: what a row carries. Measures that the host computes: `dot`, `norm_reference`, `norm_candidate`, `cosine`,
 ///   `l2`, `abs_max`, `rel_max`, `rel_undefined`, `elements_over(atol, rtol)` (naming two parameters); and
 ///   `label`, `reference`, `candidate` (the raw vectors). `row.id` is always there.
@@ -16,7 +17,7 @@ macro_rules! criterion {
     (
         meaning: $meaning:expr,
         $(version: $version:expr,)?
-        parameters: { $( $p:ident [ $unit:literal ] $p_meaning:literal ),* $(,)? },
+        parameters: { $( $p:ident [ $unit:literal $(, $range:expr )? ] $p_meaning:literal ),* $(,)? },
         sees: { $( $seen:ident $( ( $atol:ident, $rtol:ident ) )? ),* $(,)? },
         state: { $( $s:ident : $acc:ty ),* $(,)? },
         row: |$row_state:ident, $row:ident, $row_p:ident| $row_body:block,
@@ -56,11 +57,9 @@ macro_rules! criterion {
                     name: ::std::string::String::new(),
                     version: ::std::string::String::from($crate::__or!($( $version )? ; "1")),
                     meaning: ::std::string::String::from($meaning),
-                    parameters: ::std::vec![ $( $crate::contract::Parameter {
-                        name: ::std::string::String::from(stringify!($p)),
-                        unit: ::std::string::String::from($unit),
-                        meaning: ::std::string::String::from($p_meaning),
-                    } ),* ],
+                    parameters: ::std::vec![ $( $crate::build::parameter(
+                        stringify!($p), $unit, $p_meaning, $crate::__or!($( $range )? ; ..),
+                    ) ),* ],
                     measures: ::std::vec::Vec::new(),
                     wants: $crate::contract::Wants { vectors: false, labels: false },
                 };

@@ -94,6 +94,7 @@ fn a_null_element_is_counted_once_and_what_lies_under_it_is_not_read() {
     let flaws = &column.flaws;
     assert_eq!((flaws.null_elements, flaws.null_element_rows.clone()), (1, vec![0]));
     assert_eq!((flaws.null_rows.clone(), flaws.nan), (vec![2], 0));
+    assert_eq!((0..200).filter(|place| flaws.null_places.has(*place)).collect::<Vec<_>>(), [1]);
     assert_eq!(column.shape(), Shape::Dims(2));
 }
 

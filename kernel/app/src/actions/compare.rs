@@ -4,19 +4,22 @@ use super::files::{self, Watching};
 use super::{Done, criterion, declare, figures};
 use crate::failure::Failure;
 use crate::front::FrontEnd;
-use crate::ledger::{self, Reference, Seal};
+use crate::ledger::{self, Content, Reference, Seal};
 use crate::session::{Fact, Place, Session};
 use fascicolo_contract::measure::{MeasureTrouble, measure_rows};
 use fascicolo_contract::verdict::{Judgement, Verdict};
 use fascicolo_contract::{Obstacle, Standing};
 use fascicolo_criterion::{Admitted, Finished};
-use fascicolo_dossier::{Draft, FileSeen, Kind};
-use fascicolo_embeddings::{Columns, Comparison};
+use fascicolo_dossier::{Draft, FileSeen, Kind, View};
+use fascicolo_embeddings::{Columns, Comparison, Named};
 use fascicolo_magics::compare::CompareArgs;
 use serde_json::{Value, json};
+use std::path::Path;
 
-/// Rows that a criterion sees at once: with 384 float32 dimensions, both sides fit a processor's second cache.
+/// Rows that a criterion sees at once, at most: with 384 float32 dimensions both sides fit a processor's second cache.
 const BATCH_ROWS: usize = 256;
+/// Bytes of vectors that a criterion sees at once, at most: far below its memory limit, however wide the rows.
+const BATCH_BYTES: usize = 32 << 20;
 
 /// Under which seal a comparison runs.
 struct Terms {
@@ -27,6 +30,7 @@ struct Terms {
     open: Vec<String>,
     /// Why the verdict is post hoc, apart from the candidate having been opened.
     changed: Option<String>,
+    columns: Columns,
 }
 
 pub fn perform(
@@ -37,39 +41,34 @@ pub fn perform(
 ) -> Result<Done, Failure> {
     ledger::probe_allows(&session.dossier)?;
     let name = args.criterion.as_deref().unwrap_or("cosine");
-    let found = criterion::find(session, name)?;
-    let terms = if args.explore { exploring(session, args, &found.admitted) } else { declared(session, args, &found)? };
+    let mut found = criterion::find(session, name)?;
+    let terms = if args.explore { exploring(args, &found.admitted) } else { declared(session, args, &mut found)? };
     found.admitted.check_parameters(&terms.parameters)?;
+    if found.admitted.description.wants_labels && terms.columns.label.is_none() {
+        return Err(labels_wanted(name, args.explore));
+    }
 
-    let (reference, candidate) = (session.resolve(&args.reference), session.resolve(&args.candidate));
+    // Where a path leads is settled once: a link that changes meanwhile leads nobody elsewhere.
+    let place_of = |path: &Path| std::fs::canonicalize(session.resolve(path)).unwrap_or_else(|_| session.resolve(path));
+    let (reference, candidate) = (place_of(&args.reference), place_of(&args.candidate));
     let interrupt = session.interrupt.clone();
     let watching = |what: String| Watching { what, front, interrupt: interrupt.clone() };
+    let reading = |path: &Path| watching(format!("reading {}", files::shown(path)));
     let stamps = (files::stamp(&reference), files::stamp(&candidate));
-    let reference_seen =
-        files::seen("reference", &reference, &watching(format!("reading {}", files::shown(&args.reference))))?;
-    if let Some(declared) = terms.reference.as_ref().filter(|r| !args.explore && r.output != reference_seen.sha256) {
-        return Err(Failure {
-            place: Some(files::shown(&args.reference)),
-            ..Failure::refused(
-                "not_the_declared_reference",
-                format!(
-                    "{} has SHA-256 {}…, but the output that reference `{}` declares has {}…",
-                    files::shown(&args.reference),
-                    &reference_seen.sha256[..12],
-                    declared.name,
-                    &declared.output[..declared.output.len().min(12)],
-                ),
-                "give the declared output, or declare a new reference",
-            )
-        });
+    let of_reference = files::seen("reference", &reference, &reading(&args.reference))?;
+    let digest = &of_reference[0].sha256;
+    if let Some(declared) = terms.reference.as_ref().filter(|declared| declared.output != *digest) {
+        return Err(not_the_reference(args, declared, digest));
     }
-    let candidate_seen =
-        files::seen("candidate", &candidate, &watching(format!("reading {}", files::shown(&args.candidate))))?;
-    let first_opened = ledger::first_opened(&session.dossier, &candidate_seen.sha256);
-    opened(session, place, args, &reference_seen, &candidate_seen)?;
+    let of_candidate = files::seen("candidate", &candidate, &reading(&args.candidate))?;
+    let mut content = Content { files: of_candidate.iter().map(|f| f.sha256.clone()).collect(), rows: None };
+    // The reference's own bytes are read by every comparison; that tells nothing about a candidate.
+    content.files.retain(|file| file != digest);
+    let before = session.dossier.size();
+    opened(session, place, args, &of_reference, &of_candidate)?;
 
-    let columns = Columns { id: args.id.clone(), vector: args.vector.clone(), label: args.label.clone() };
-    let comparison = Comparison::open(&reference, &candidate, &columns, &watching("matching rows by id".into()))?;
+    let watch = watching("matching rows by id".into());
+    let comparison = Comparison::open(&reference, &candidate, &terms.columns, &watch)?;
     let judged = judge(session, &comparison, &found.admitted, &terms.parameters, front)?;
     if stamps != (files::stamp(&reference), files::stamp(&candidate)) {
         return Err(Failure {
@@ -81,6 +80,7 @@ pub fn perform(
             )
         });
     }
+    content.rows = Some(comparison.content_digest());
 
     let verdict = match (&judged, args.explore) {
         (Judged::Not(_), _) => Verdict::NotComparable,
@@ -91,12 +91,7 @@ pub fn perform(
             Judgement::Inconclusive => Verdict::Inconclusive,
         },
     };
-    let late = match (&terms.seal, first_opened) {
-        (Some(seal), Some(opened)) if opened < seal.entry => {
-            Some(format!("the candidate was opened in entry {opened}, before the seal of entry {}", seal.entry))
-        }
-        _ => None,
-    };
+    let late = terms.seal.as_ref().and_then(|seal| late(&session.dossier, name, seal, &content, before));
     let post_hoc_because = if args.explore { None } else { terms.changed.clone().or(late) };
     let given = Given {
         args,
@@ -106,28 +101,99 @@ pub fn perform(
         admitted: &found.admitted,
         verdict,
         post_hoc_because,
+        content: &content,
     };
-    let fact = given.fact(session, &comparison, &judged, reference_seen, candidate_seen)?;
+    let fact = given.fact(session, &comparison, &judged, of_reference, of_candidate)?;
     let mut done = session.record(place, Kind::Verdict, "verdict", fact)?;
     done.standing = given.standing();
     done.counts = (!args.explore).then_some(done.standing);
     Ok(done)
 }
 
-fn exploring(session: &Session, args: &CompareArgs, criterion: &Admitted) -> Terms {
+/// Why the seal came too late for this content, if it did: the content was read before an identical seal stood, or while
+/// another seal of this criterion was in force. Going back to a seal that stood then is no new choice.
+fn late(log: &View, name: &str, seal: &Seal, content: &Content, before: u64) -> Option<String> {
+    let first = ledger::first_opened(log, content).filter(|&entry| entry < before)?;
+    match ledger::seal_in_force(log, name, first) {
+        Some(then) if then.same_content(seal) => None,
+        Some(then) => Some(format!(
+            "the candidate's content was first read in entry {first}, when the seal of entry {} was in force and not this one",
+            then.entry
+        )),
+        None => Some(format!(
+            "the candidate's content was first read in entry {first}, when criterion `{name}` was not sealed"
+        )),
+    }
+}
+
+fn labels_wanted(name: &str, exploring: bool) -> Failure {
+    let next = if exploring {
+        "name the label column with --label"
+    } else {
+        "declare a reference whose [output] names its label column: label = \"…\""
+    };
+    Failure::usage("no_labels", format!("criterion `{name}` sees labels, and no label column is named"), next)
+}
+
+fn not_the_reference(args: &CompareArgs, declared: &Reference, digest: &str) -> Failure {
+    Failure {
+        place: Some(files::shown(&args.reference)),
+        ..Failure::refused(
+            "not_the_declared_reference",
+            format!(
+                "{} has SHA-256 {}…, but the output that reference `{}` declares has {}…",
+                files::shown(&args.reference),
+                digest.get(..12).unwrap_or(digest),
+                declared.name,
+                declared.output.get(..12).unwrap_or(&declared.output),
+            ),
+            "give the declared output, or declare a new reference",
+        )
+    }
+}
+
+fn exploring(args: &CompareArgs, criterion: &Admitted) -> Terms {
     let mut parameters = args.set.clone();
     let mut open = Vec::new();
     for parameter in &criterion.description.parameters {
         if !parameters.iter().any(|(name, _)| name == &parameter.name) {
-            parameters.push((parameter.name.clone(), 0.0));
+            // Judges nothing; but the criterion must get a number that means something to it.
+            let value = 0.0f64.max(parameter.least.unwrap_or(0.0)).min(parameter.most.unwrap_or(f64::MAX));
+            parameters.push((parameter.name.clone(), value));
             open.push(parameter.name.clone());
         }
     }
-    Terms { reference: ledger::reference(&session.dossier), seal: None, parameters, open, changed: None }
+    let columns = Columns { id: args.id.clone(), vector: args.vector.clone(), label: args.label.clone() };
+    Terms { reference: None, seal: None, parameters, open, changed: None, columns }
 }
 
-fn declared(session: &Session, args: &CompareArgs, found: &criterion::Found) -> Result<Terms, Failure> {
-    let name = &found.admitted.name;
+/// The columns that the reference was declared with; an option may repeat one of them, and not name another.
+fn declared_columns(args: &CompareArgs, reference: &Value) -> Result<Columns, Failure> {
+    let text = |pointer: &str| reference.pointer(pointer).and_then(Value::as_str).map(str::to_owned);
+    let column = |option: &str, given: &Option<String>| -> Result<Option<String>, Failure> {
+        let read = text(&format!("/output/columns/{option}"));
+        match given {
+            Some(given) if read.as_ref() != Some(given) => Err(Failure::refused(
+                "not_the_declared_column",
+                format!(
+                    "--{option} {given} is not the column that the reference was declared with, {}",
+                    read.map_or_else(|| "none".to_owned(), |read| format!("`{read}`")),
+                ),
+                format!("leave --{option} out, or declare a reference with that column"),
+            )),
+            Some(given) => Ok(Some(given.clone())),
+            None => Ok(text(&format!("/output/named/{option}"))),
+        }
+    };
+    Ok(Columns {
+        id: column("id", &args.id)?,
+        vector: column("vector", &args.vector)?,
+        label: column("label", &args.label)?,
+    })
+}
+
+fn declared(session: &mut Session, args: &CompareArgs, found: &mut criterion::Found) -> Result<Terms, Failure> {
+    let name = found.admitted.name.clone();
     let not = |what: String| {
         Failure::refused(
             "not_declared",
@@ -144,7 +210,7 @@ fn declared(session: &Session, args: &CompareArgs, found: &criterion::Found) -> 
             "begin with a `%%reference new NAME` cell; or look without a verdict: `--explore`",
         )
     })?;
-    let last = ledger::last_seal(&session.dossier, name)
+    let last = ledger::last_seal(&session.dossier, &name)
         .ok_or_else(|| not(format!("criterion `{name}` was not declared for this reference")))?;
     if !args.set.is_empty() && declare::parameters(&args.set) != declare::parameters(&last.parameters) {
         return Err(not(format!("criterion `{name}` was declared with other parameters (entry {})", last.entry)));
@@ -152,12 +218,17 @@ fn declared(session: &Session, args: &CompareArgs, found: &criterion::Found) -> 
     if last.reference != reference.identity || last.output != reference.output {
         return Err(not(format!("criterion `{name}` was declared for another reference (entry {})", last.entry)));
     }
+    // A standard criterion is judged by as it was sealed, though a newer program ships another one.
+    if found.standard && last.digest != found.digest {
+        *found = criterion::as_sealed(session, &name, &last.digest)?;
+    }
     let changed = (last.digest != found.digest)
         .then(|| format!("criterion `{name}` was changed after its seal of entry {}", last.entry));
     // A seal renewed with the same content keeps the time of its first.
     let seal = ledger::earliest_seal(&session.dossier, &last.digest, &last.parameters, &reference).unwrap_or(last);
     let parameters = seal.parameters.clone();
-    Ok(Terms { reference: Some(reference), seal: Some(seal), parameters, open: Vec::new(), changed })
+    let columns = declared_columns(args, &session.stored(reference.entry)?)?;
+    Ok(Terms { reference: Some(reference), seal: Some(seal), parameters, open: Vec::new(), changed, columns })
 }
 
 /// Enters that the candidate's content is read, before anything of it can be seen: a crash cannot hide an attempt.
@@ -165,12 +236,12 @@ fn opened(
     session: &mut Session,
     place: &Place,
     args: &CompareArgs,
-    reference: &FileSeen,
-    candidate: &FileSeen,
+    reference: &[FileSeen],
+    candidate: &[FileSeen],
 ) -> Result<(), Failure> {
     let mut draft = Draft::new(Kind::Opened);
     place.mark(&mut draft);
-    draft.reads = vec![reference.clone(), candidate.clone()];
+    draft.reads = [reference, candidate].concat();
     draft.private = vec![
         ("reference.path".to_owned(), files::shown(&args.reference)),
         ("candidate.path".to_owned(), files::shown(&args.candidate)),
@@ -200,7 +271,9 @@ fn judge(
     }
     let measures = criterion.measures(parameters)?;
     let mut fold = criterion.start(parameters, session.interrupt.asked.clone())?;
-    let mut batches = comparison.batches(BATCH_ROWS)?;
+    // Two sides of at most 8 bytes a value.
+    let row_bytes = 16 * comparison.structure().dims_reference as usize;
+    let mut batches = comparison.batches((BATCH_BYTES / row_bytes.max(1)).clamp(1, BATCH_ROWS))?;
     let mut batch = batches.buffer();
     let total = batches.rows_left() as f64;
     let mut trouble = MeasureTrouble::default();
@@ -229,6 +302,7 @@ struct Given<'a> {
     admitted: &'a Admitted,
     verdict: Verdict,
     post_hoc_because: Option<String>,
+    content: &'a Content,
 }
 
 impl Given<'_> {
@@ -254,8 +328,8 @@ impl Given<'_> {
         session: &Session,
         comparison: &Comparison,
         judged: &Judged,
-        reference: FileSeen,
-        candidate: FileSeen,
+        reference: Vec<FileSeen>,
+        candidate: Vec<FileSeen>,
     ) -> Result<Fact, Failure> {
         let description = &self.admitted.description;
         let parameters = declare::parameters(&self.terms.parameters);
@@ -297,8 +371,16 @@ impl Given<'_> {
             }
             None => Value::Null,
         };
-        let attempts = ledger::attempts(&session.dossier, &candidate.sha256);
+        // This one, at least: a file compared with itself is not counted among the opened.
+        let attempts = ledger::attempts(&session.dossier, self.content).max(1);
         let of_reference = self.terms.reference.as_ref();
+        let (of, to) = (&reference[0].sha256, &candidate[0].sha256);
+        let read = comparison.columns();
+        let side = |named: &Named| json!({ "id": named.id, "vector": named.vector, "label": named.label });
+        let mut notes = Vec::new();
+        if of == to {
+            notes.push("the candidate's bytes are the reference's own: this compares a file with itself");
+        }
         let result = json!({
             "verdict": self.verdict.name(),
             "post_hoc": self.post_hoc_because.is_some(),
@@ -315,9 +397,14 @@ impl Given<'_> {
             "met": if self.args.explore { Value::Null } else { json!(self.met()) },
             "reference": {
                 "name": of_reference.map(|r| r.name.clone()), "identity": of_reference.map(|r| r.identity.clone()),
-                "path": files::shown(&self.args.reference), "sha256": reference.sha256,
+                "path": files::shown(&self.args.reference), "sha256": of,
+                "columns": side(&read.reference),
             },
-            "candidate": { "path": files::shown(&self.args.candidate), "sha256": candidate.sha256 },
+            "candidate": {
+                "path": files::shown(&self.args.candidate), "sha256": to, "content": self.content.rows,
+                "columns": side(&read.candidate),
+            },
+            "notes": notes,
             "fuel": fuel,
             "limits": criterion::limits(),
         });
@@ -326,8 +413,8 @@ impl Given<'_> {
             "post_hoc_accepted": self.args.accept_post_hoc, "explore": self.args.explore,
             "criterion": self.name, "digest": self.digest, "parameters": parameters,
             "declare": self.terms.seal.as_ref().map(|s| s.entry), "attempts": attempts,
-            "expect": self.args.expect.name(), "met": self.met(),
+            "expect": self.args.expect.name(), "met": self.met(), "content": self.content.rows,
         });
-        Ok(Fact { body, result, reads: vec![reference, candidate], ..Fact::default() })
+        Ok(Fact { body, result, reads: [reference, candidate].concat(), ..Fact::default() })
     }
 }

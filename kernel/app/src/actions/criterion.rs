@@ -7,7 +7,7 @@ use crate::ledger;
 use crate::session::{Fact, Place, Session};
 use fascicolo_contract::verdict::{Description, MeasureAsked};
 use fascicolo_criterion::{Admitted, CriterionError, compile, digest, host, standard};
-use fascicolo_dossier::Kind;
+use fascicolo_dossier::{Kind, View};
 use fascicolo_magics::criterion::{CriterionArgs, Language};
 use serde_json::{Value, json};
 
@@ -18,13 +18,20 @@ pub fn perform(
     place: &Place,
     front: &dyn FrontEnd,
 ) -> Result<Done, Failure> {
+    if !args.defines() {
+        return look(args, Some(&session.dossier));
+    }
+    match args.lang {
+        Language::Rust => define(session, &args.what, body, place, front),
+    }
+}
+
+/// `list`, `show` and `help`, which need no session, and no case file either.
+pub fn look(args: &CriterionArgs, log: Option<&View>) -> Result<Done, Failure> {
     match args.what.as_str() {
-        "list" => Ok(Done::shown("help", json!({ "text": list(session) }))),
-        "help" => super::help(Some("criterion")),
-        "show" => show(session, args.name.as_deref()),
-        name => match args.lang {
-            Language::Rust => define(session, name, body, place, front),
-        },
+        "list" => Ok(Done::shown("help", json!({ "text": list(log) }))),
+        "show" => show(log, args.name.as_deref()),
+        _ => super::help(Some("criterion")),
     }
 }
 
@@ -34,26 +41,39 @@ pub struct Found {
     pub admitted: Admitted,
     /// SHA-256 of its component.
     pub digest: String,
+    /// The component.
+    pub component: Vec<u8>,
+    /// Whether it ships with the program.
+    pub standard: bool,
 }
 
 /// Finds the user's criterion of this name, or the standard one.
 pub fn find(session: &mut Session, name: &str) -> Result<Found, Failure> {
-    let bytes = match ledger::criterion(&session.dossier, name) {
-        Some(compiled) => session.dossier.blob(&compiled.digest)?,
-        None => match standard::find(name) {
-            Some(standard) => standard.component.to_vec(),
-            None => {
-                let known = known(session);
-                return Err(CriterionError::Unknown { name: name.to_owned(), known }.into());
-            }
-        },
-    };
-    let admitted = session.admit(name, &bytes)?;
-    Ok(Found { admitted, digest: digest(&bytes) })
+    let (component, standard) = component(Some(&session.dossier), name)?;
+    let admitted = session.admit(name, &component)?;
+    Ok(Found { admitted, digest: digest(&component), component, standard })
 }
 
-fn known(session: &Session) -> Vec<String> {
-    let mut names = ledger::criterion_names(&session.dossier);
+/// The component of a standard criterion as it was sealed, where this program ships another one by now.
+pub fn as_sealed(session: &mut Session, name: &str, sealed: &str) -> Result<Found, Failure> {
+    let component = session.dossier.blob(sealed)?;
+    let admitted = session.admit(name, &component)?;
+    Ok(Found { admitted, digest: digest(&component), component, standard: true })
+}
+
+/// The component of a criterion, and whether it is a standard one.
+fn component(log: Option<&View>, name: &str) -> Result<(Vec<u8>, bool), Failure> {
+    if let Some((log, compiled)) = log.and_then(|log| Some((log, ledger::criterion(log, name)?))) {
+        return Ok((log.blob(&compiled.digest)?, false));
+    }
+    match standard::find(name) {
+        Some(standard) => Ok((standard.component.to_vec(), true)),
+        None => Err(CriterionError::Unknown { name: name.to_owned(), known: known(log) }.into()),
+    }
+}
+
+fn known(log: Option<&View>) -> Vec<String> {
+    let mut names = log.map(ledger::criterion_names).unwrap_or_default();
     names.extend(standard::STANDARD.iter().map(|s| s.name.to_owned()));
     names
 }
@@ -64,6 +84,15 @@ fn define(session: &mut Session, name: &str, body: &str, place: &Place, front: &
             "standard_name",
             format!("`{name}` is a standard criterion"),
             "give yours another name, so that nobody takes one for the other",
+        ));
+    }
+    // The component goes into the case file for good, texts of the source with it.
+    let masked = fascicolo_environment::mask(body).count();
+    if masked > 0 {
+        return Err(Failure::refused(
+            "secret_in_source",
+            format!("the source of criterion `{name}` holds {masked} text(s) that look like a secret"),
+            "take it out: a criterion sees nothing but rows and parameters, and its source is shared with the case file",
         ));
     }
     let toolchain = session.toolchain(front)?;
@@ -103,8 +132,11 @@ pub fn limits() -> Value {
 }
 
 fn describe(d: &Description) -> Value {
-    let parameters: Vec<Value> =
-        d.parameters.iter().map(|p| json!({ "name": p.name, "unit": p.unit, "meaning": p.meaning })).collect();
+    let parameters: Vec<Value> = d
+        .parameters
+        .iter()
+        .map(|p| json!({ "name": p.name, "unit": p.unit, "meaning": p.meaning, "least": p.least, "most": p.most }))
+        .collect();
     let measures: Vec<String> = d.measures.iter().map(measure).collect();
     let mut wants = Vec::new();
     if d.wants_vectors {
@@ -130,9 +162,9 @@ fn measure(asked: &MeasureAsked) -> String {
     }
 }
 
-fn list(session: &Session) -> String {
+fn list(log: Option<&View>) -> String {
     let mut text = String::from("criteria of this case file:\n");
-    let own = ledger::criterion_names(&session.dossier);
+    let own = log.map(ledger::criterion_names).unwrap_or_default();
     for name in &own {
         text += &format!("  {name}\n");
     }
@@ -147,22 +179,21 @@ fn list(session: &Session) -> String {
     text
 }
 
-fn show(session: &mut Session, name: Option<&str>) -> Result<Done, Failure> {
+fn show(log: Option<&View>, name: Option<&str>) -> Result<Done, Failure> {
     let name = name.ok_or_else(|| {
         Failure::usage("usage", "`%criterion show` needs a name", "`%criterion list` shows the names there are")
     })?;
+    let (component, _) = component(log, name)?;
     let entry =
-        session.dossier.records().rev().find(|r| r.kind == Kind::Criterion && r.body["name"] == name).map(|r| r.seq);
-    let source = match (entry, standard::find(name)) {
-        (Some(entry), _) => {
-            session.dossier.value(entry, "source")?.unwrap_or_else(|| "its source was redacted".to_owned())
-        }
-        (None, Some(standard)) => standard.source.to_owned(),
-        (None, None) => return Err(CriterionError::Unknown { name: name.to_owned(), known: known(session) }.into()),
+        |log: &View| log.records().rev().find(|r| r.kind == Kind::Criterion && r.body["name"] == name).map(|r| r.seq);
+    let source = match (log.and_then(|log| Some((log, entry(log)?))), standard::find(name)) {
+        (Some((log, entry)), _) => log.value(entry, "source")?.unwrap_or_else(|| "its source was redacted".to_owned()),
+        (None, standard) => standard.map(|s| s.source.to_owned()).unwrap_or_default(),
     };
-    let found = find(session, name)?;
-    let mut result = describe(&found.admitted.description);
-    result["digest"] = json!(found.digest);
+    let admitted = host::Host::new()?.admit(name, &component)?;
+    let mut result = describe(&admitted.description);
+    result["digest"] = json!(digest(&component));
+    result["bytes"] = json!(component.len());
     result["source"] = json!(source);
     Ok(Done::shown("criterion", result))
 }

@@ -44,7 +44,9 @@ pub fn perform(session: &mut Session, args: &DeclareArgs, place: &Place) -> Resu
         "reference": { "name": reference.name, "identity": reference.identity, "sha256": reference.output },
         "entry": session.dossier.size(), "already": false, "post_hoc_for": opened,
     });
-    let fact = Fact { body: sealed, result, ..Fact::default() };
+    // The component goes with the seal, so that it can be judged by again whatever the program ships by then.
+    let blobs = vec![("component".to_owned(), found.component)];
+    let fact = Fact { body: sealed, result, blobs, ..Fact::default() };
     session.record(place, Kind::Declare, "declare", fact)
 }
 

@@ -29,7 +29,7 @@ impl Watch for Watching<'_> {
 }
 
 /// SHA-256 and length of a file; of a folder of parts, over the list of its files' digests and names.
-pub fn content_digest(path: &Path, watch: &dyn Watch) -> Result<(String, u64), Failure> {
+pub fn bytes_digest(path: &Path, watch: &dyn Watch) -> Result<(String, u64), Failure> {
     if !path.is_dir() {
         return Ok(file_digest(path, watch)?);
     }
@@ -43,16 +43,40 @@ pub fn content_digest(path: &Path, watch: &dyn Watch) -> Result<(String, u64), F
     Ok((fascicolo_criterion::digest(list.as_bytes()), bytes))
 }
 
-/// As [`content_digest`], for the case file.
-pub fn seen(role: &str, path: &Path, watch: &dyn Watch) -> Result<FileSeen, Failure> {
-    let (sha256, bytes) = content_digest(path, watch)?;
-    Ok(FileSeen { role: role.to_owned(), sha256, bytes })
+/// As [`bytes_digest`], for the case file; of a folder also each part, so that a part is known again on its own.
+pub fn seen(role: &str, path: &Path, watch: &dyn Watch) -> Result<Vec<FileSeen>, Failure> {
+    let (sha256, bytes) = bytes_digest(path, watch)?;
+    let mut seen = vec![FileSeen { role: role.to_owned(), sha256, bytes }];
+    if path.is_dir() {
+        for file in files_of(path)? {
+            let (sha256, bytes) = file_digest(&file, watch)?;
+            seen.push(FileSeen { role: format!("{role}.part"), sha256, bytes });
+        }
+    }
+    Ok(seen)
 }
 
-/// Length and time of change of every file, to tell whether they stayed as they were digested.
-pub fn stamp(path: &Path) -> Vec<(u64, Option<SystemTime>)> {
+/// What tells whether a file stayed as it was digested: its length, times and, on Unix, which file it is.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Stamp(u64, Option<SystemTime>, Option<(u64, u64, i64, i64)>);
+
+/// The stamps of a file, or of every part of a folder.
+pub fn stamp(path: &Path) -> Vec<Stamp> {
     let files = if path.is_dir() { files_of(path).unwrap_or_default() } else { vec![path.to_owned()] };
-    files.iter().map(|file| std::fs::metadata(file).map_or((0, None), |m| (m.len(), m.modified().ok()))).collect()
+    files
+        .iter()
+        .map(|file| {
+            let Ok(about) = std::fs::metadata(file) else { return Stamp(0, None, None) };
+            #[cfg(unix)]
+            let which = {
+                use std::os::unix::fs::MetadataExt;
+                Some((about.dev(), about.ino(), about.ctime(), about.ctime_nsec()))
+            };
+            #[cfg(not(unix))]
+            let which = None;
+            Stamp(about.len(), about.modified().ok(), which)
+        })
+        .collect()
 }
 
 /// A path for people: as the user wrote it.

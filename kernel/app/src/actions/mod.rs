@@ -16,9 +16,22 @@ use crate::failure::Failure;
 use crate::front::FrontEnd;
 use crate::session::{Place, Session};
 use fascicolo_contract::Standing;
+use fascicolo_dossier::{Dossier, View};
+use fascicolo_magics::reference::ReferenceWhat;
 use fascicolo_magics::{Action, Magic};
 use serde_json::{Value, json};
 use std::path::Path;
+
+/// The result of an earlier entry, read back and checked against its commitment.
+pub fn stored(log: &View, entry: u64) -> Result<Value, Failure> {
+    let text = log.value(entry, "result")?.ok_or_else(|| {
+        Failure::refused("redacted", format!("the result of entry {entry} was redacted"), "run its cell again")
+    })?;
+    serde_json::from_str(&text).map_err(|e| Failure {
+        standing: Standing::OurFault,
+        ..Failure::refused("unreadable_result", format!("the result of entry {entry} is not JSON: {e}"), "report this")
+    })
+}
 
 /// What an action did: the record of it, and how it is shown.
 pub struct Done {
@@ -69,7 +82,10 @@ pub fn perform_reading(action: &Action, default_dossier: &Path) -> Option<Result
             Some(dossier::perform(args.what, &path))
         }
         Action::Help(args) => Some(help(args.magic.as_deref())),
-        Action::Criterion(args) if args.what == "help" => Some(help(Some("criterion"))),
+        Action::Criterion(args) if !args.defines() => Some(criterion::look(args, read(default_dossier).as_ref())),
+        Action::Reference(args) if args.what == ReferenceWhat::Show => {
+            Some(Dossier::read(default_dossier).map_err(Failure::from).and_then(|log| reference::show(&log)))
+        }
         Action::Reference(_)
         | Action::Snapshot(_)
         | Action::Probe(_)
@@ -77,6 +93,11 @@ pub fn perform_reading(action: &Action, default_dossier: &Path) -> Option<Result
         | Action::Declare(_)
         | Action::Compare(_) => None,
     }
+}
+
+/// The case file, if there is one.
+fn read(dossier: &Path) -> Option<View> {
+    Dossier::read(dossier).ok()
 }
 
 fn help(magic: Option<&str>) -> Result<Done, Failure> {

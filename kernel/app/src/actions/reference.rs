@@ -4,13 +4,13 @@
 //! by place: the same reference declared in two folders is one reference.
 
 use super::Done;
-use super::files::{self, Watching, content_digest};
+use super::files::{self, Watching, bytes_digest};
 use crate::failure::Failure;
 use crate::front::FrontEnd;
 use crate::ledger;
 use crate::session::{Fact, Place, Session};
 use fascicolo_contract::Standing;
-use fascicolo_dossier::{FileSeen, Kind};
+use fascicolo_dossier::{FileSeen, Kind, View};
 use fascicolo_embeddings::{Columns, Comparison};
 use fascicolo_magics::reference::{ReferenceArgs, ReferenceWhat};
 use serde::Deserialize;
@@ -89,17 +89,20 @@ pub fn perform(
 ) -> Result<Done, Failure> {
     match args.what {
         ReferenceWhat::New => new(session, args.name.as_deref(), body, place, front),
-        ReferenceWhat::Show => {
-            let reference = ledger::reference(&session.dossier).ok_or_else(|| {
-                Failure::refused(
-                    "no_reference",
-                    "no reference is declared in this case file",
-                    "begin with a `%%reference new NAME` cell",
-                )
-            })?;
-            Ok(Done::shown("reference", session.stored(reference.entry)?))
-        }
+        ReferenceWhat::Show => show(&session.dossier),
     }
+}
+
+/// The declared reference.
+pub fn show(log: &View) -> Result<Done, Failure> {
+    let reference = ledger::reference(log).ok_or_else(|| {
+        Failure::refused(
+            "no_reference",
+            "no reference is declared in this case file",
+            "begin with a `%%reference new NAME` cell",
+        )
+    })?;
+    Ok(Done::shown("reference", super::stored(log, reference.entry)?))
 }
 
 fn new(
@@ -166,20 +169,21 @@ fn new(
     session.record(place, Kind::Reference, "reference", Fact { body, result, reads, ..Fact::default() })
 }
 
-/// SHA-256 of the canonical JSON, without the places of files.
+/// SHA-256 of the canonical JSON, in which files stand by digest and not by place.
 fn identity(content: &Value) -> Result<String, Failure> {
-    fn without_places(value: &Value) -> Value {
-        match value {
-            Value::Object(map) => map
-                .iter()
-                .filter(|(key, value)| *key != "path" && !value.is_null())
-                .map(|(key, value)| (key.clone(), without_places(value)))
-                .collect(),
-            Value::Array(list) => list.iter().map(without_places).collect(),
-            other => other.clone(),
+    let mut content = content.clone();
+    let forget_place = |asset: &mut Value| {
+        if let Some(map) = asset.as_object_mut() {
+            map.retain(|key, value| key != "path" && !value.is_null());
         }
+    };
+    for part in ["output", "sample"] {
+        forget_place(&mut content[part]);
     }
-    let canonical = serde_json_canonicalizer::to_vec(&without_places(content)).map_err(|e| Failure {
+    for part in ["code", "data", "weights"] {
+        content[part].as_array_mut().into_iter().flatten().for_each(forget_place);
+    }
+    let canonical = serde_json_canonicalizer::to_vec(&content).map_err(|e| Failure {
         standing: Standing::OurFault,
         ..Failure::refused("reference_not_json", format!("the reference has no canonical JSON: {e}"), "report this")
     })?;
@@ -206,12 +210,15 @@ fn output(session: &Session, form: &Output, front: &dyn FrontEnd, reads: &mut Ve
             )
         });
     }
+    let read = comparison.columns().reference;
     let value = json!({
-        "path": files::shown(&form.path), "sha256": seen.sha256, "bytes": seen.bytes, "rows": structure.rows_reference,
+        "path": files::shown(&form.path), "sha256": seen[0].sha256, "bytes": seen[0].bytes, "rows": structure.rows_reference,
         "dims": structure.dims_reference, "type": structure.type_reference, "nonfinite_values": 0,
-        "columns": { "id": form.id, "vector": form.vector, "label": form.label },
+        // As named, where they were named, and as read: a comparison must read the same.
+        "named": { "id": form.id, "vector": form.vector, "label": form.label },
+        "columns": { "id": read.id, "vector": read.vector, "label": read.label },
     });
-    reads.push(seen);
+    reads.extend(seen);
     Ok(value)
 }
 
@@ -223,13 +230,20 @@ fn asset(
     reads: &mut Vec<FileSeen>,
     warnings: &mut Vec<String>,
 ) -> Result<Value, Failure> {
-    let mut sha256 = asset.sha256.clone();
+    let mut sha256 = asset.sha256.as_ref().map(|given| given.to_ascii_lowercase());
+    if let Some(given) = sha256.as_ref().filter(|s| s.len() != 64 || !s.chars().all(|c| c.is_ascii_hexdigit())) {
+        return Err(Failure::usage(
+            "not_a_fingerprint",
+            format!("`{given}` is no SHA-256"),
+            "give its 64 hexadecimal digits",
+        ));
+    }
     let mut bytes = None;
     if let Some(path) = &asset.path {
         let what = format!("fingerprinting {}", files::shown(path));
         let watch = Watching { what, front, interrupt: session.interrupt.clone() };
-        let (digest, length) = content_digest(&session.resolve(path), &watch)?;
-        if let Some(given) = sha256.as_ref().filter(|given| !given.eq_ignore_ascii_case(&digest)) {
+        let (digest, length) = bytes_digest(&session.resolve(path), &watch)?;
+        if let Some(given) = sha256.as_ref().filter(|given| **given != digest) {
             return Err(Failure {
                 place: Some(files::shown(path)),
                 ..Failure::refused(

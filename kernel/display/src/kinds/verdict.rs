@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::structure;
-use crate::doc::{Block, Doc, Fact, Table, Tone};
+use crate::doc::{Block, Doc, Fact, Item, Mark, Table, Tone};
 use crate::field::{NOT_RECORDED, at, count, flag, list, maybe, scalar, text};
 use crate::number;
 use crate::picture::{Bin, Histogram, Picture};
@@ -27,12 +27,14 @@ pub fn document(v: &Value) -> Doc {
     };
     let mut doc = Doc::titled(word, tone, about(v));
     if post_hoc == Some(true) {
-        let alarm = "POST HOC: the criterion was not sealed before this candidate was opened";
-        doc.blocks.push(Block::Alarm(alarm.to_owned()));
+        let why = maybe(v, "post_hoc_because")
+            .unwrap_or_else(|| "the criterion was not sealed before this candidate was opened".to_owned());
+        doc.blocks.push(Block::Alarm(format!("POST HOC: {why}")));
     }
     if let Some(reason) = maybe(v, "reason") {
         doc.say(reason);
     }
+    doc.items(list(v, "notes").iter().map(|note| Item::new(Mark::Open, format!("note: {}", scalar(note)))).collect());
     doc.items(structure::obstacles(v));
 
     let figures = list(v, "figures");

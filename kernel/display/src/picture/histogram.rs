@@ -79,6 +79,9 @@ pub(super) fn draw(all: &[Histogram]) -> (String, String, f64, String) {
     (title, description, HEIGHT * all.len() as f64, body.collect())
 }
 
+/// How far from the bars a threshold may lie and still be drawn as a line.
+const NEAR: f64 = 1e6;
+
 /// The logarithmic axis: from 10^`from` at `left` to 10^`to` at the right edge.
 struct Decades {
     from: i32,
@@ -100,6 +103,9 @@ impl Decades {
 fn decades(histogram: &Histogram) -> Option<Decades> {
     let low = histogram.filled().map(|bin| bin.low).reduce(f64::min)?;
     let high = histogram.filled().map(|bin| bin.high).reduce(f64::max)?;
+    // The bound belongs in the picture where it lies near enough to leave the bars their shape.
+    let near = histogram.threshold.filter(|&t| t > 0.0 && t > low / NEAR && t < high * NEAR);
+    let (low, high) = near.map_or((low, high), |threshold| (low.min(threshold), high.max(threshold)));
     let from = low.log10().floor() as i32;
     let to = (high.log10().ceil() as i32).max(from + 1);
     let left = if histogram.zeros > 0 { LEFT + ZERO + GAP } else { LEFT };
