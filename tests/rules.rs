@@ -424,3 +424,87 @@ fn looking_at_criteria_and_the_reference_writes_nothing() {
     assert_eq!(desk.run(&["reference", "show"]).status, 3);
     assert!(!desk.dossier().exists());
 }
+
+#[test]
+fn a_verdict_that_claims_a_seal_against_the_logs_own_order_does_not_verify() {
+    use fascicolo_dossier::{Dossier, Draft, Kind};
+    let desk = Desk::with_reference();
+    desk.compare("f16", &["--explore"]);
+    declare(&desk, "floor=0.9");
+    assert_eq!(desk.compare("f16", &["--criterion", "cosine"]).verdict(3), "pass");
+    assert_eq!(desk.run(&["dossier", "verify"]).status, 0);
+    // What a changed program would write: the same verdict, no longer called post hoc.
+    let mut dossier = Dossier::open(desk.dossier(), "forged").unwrap();
+    let verdict = dossier.records().rev().find(|r| r.kind == Kind::Verdict).unwrap().clone();
+    let mut body = verdict.body.clone();
+    body["post_hoc"] = false.into();
+    let draft = Draft { start: verdict.start, reads: verdict.reads, body, ..Draft::new(Kind::Verdict) };
+    let forged = dossier.append(draft).unwrap().seq;
+    dossier.write_checkpoint().unwrap();
+    let verified = desk.run(&["dossier", "verify", "--json"]);
+    assert_eq!(verified.status, 1);
+    let result = verified.json();
+    assert_eq!((&result["integrity"], &result["order"]), (&true.into(), &false.into()));
+    assert_eq!(result["faults"][0]["entry"], forged);
+    assert!(result["faults"][0]["what"].as_str().unwrap().contains("not called post hoc"));
+}
+
+#[test]
+fn every_step_that_an_error_advises_exists() {
+    // Names of its own for every column, as most people's files have.
+    let desk = Desk::new();
+    let file = layout("two-vector-columns.parquet");
+    let form = |lines: &str| format!("goal = \"values\"\n[output]\npath = {file:?}\n{lines}");
+    let no_vector = desk.run_with(&["reference", "new", "two"], &form(""));
+    assert_eq!(no_vector.status, 3);
+    assert!(no_vector.stderr.contains("under [output]: vector = "), "{}", no_vector.stderr);
+    assert_eq!(desk.run_with(&["reference", "new", "two"], &form("vector = \"embedding\"\n")).status, 0);
+    // Exploring the declared output knows its columns.
+    assert_eq!(desk.run(&["compare", &file, &file, "--explore", "--criterion", "allclose"]).status, 0);
+    declare(&desk, "floor=0.9");
+    let other = desk.run(&["compare", &file, &layout("int64-ids.parquet"), "--criterion", "cosine", "--json"]);
+    assert_eq!(other.status, 3, "{}", other.stdout);
+    for (page, word) in [("criterion", "criterion! {"), ("reference", "[output]"), ("run", "--allow-errors"), ("compare", "--explore")] {
+        let help = desk.run(&["help", page]);
+        assert!(help.status == 0 && help.stdout.contains(word), "{page}: {}", help.stdout);
+    }
+}
+
+#[test]
+fn a_reviewer_sees_what_was_compared_under_what_and_reads_the_sealed_source() {
+    let desk = Desk::with_reference();
+    assert_eq!(desk.run_with(&["criterion", "mine"], CRITERION).status, 0);
+    assert_eq!(desk.run(&["declare", "mine", "--set", "floor=0.9", "--because", "a reason"]).status, 0);
+    desk.compare("f16", &["--criterion", "mine"]);
+    let status = desk.run(&["dossier", "status"]).stdout;
+    assert!(status.contains("f16.parquet") && status.contains("by mine (floor = 0.9)"), "{status}");
+    let log = desk.run(&["dossier", "log", "--json"]).json();
+    let entry = |kind: &str| log.as_array().unwrap().iter().find(|e| e["kind"] == kind).unwrap()["seq"].to_string();
+    let criterion = desk.run(&["dossier", "show", "--entry", &entry("criterion")]).stdout;
+    assert!(criterion.contains("state.least.add(row.cosine, row.id)"), "{criterion}");
+    let sealed = desk.run(&["dossier", "show", "--entry", &entry("declare")]).stdout;
+    assert!(sealed.contains("a reason"), "{sealed}");
+    assert!(desk.run(&["criterion", "show", "mine"]).stdout.contains("state.least.add"));
+}
+
+#[test]
+fn a_requirement_that_was_not_met_stays_beside_every_later_verdict() {
+    let desk = Desk::with_reference();
+    declare(&desk, "floor=0.9");
+    if desk.run(&["probe", "--require", "rocm"]).status == 0 {
+        eprintln!("this machine has a ROCm device: nothing to see here");
+        return;
+    }
+    assert_eq!(desk.run(&["probe", "--require", "cpu"]).status, 0);
+    let result = desk.compare("f16", &["--criterion", "cosine"]).json();
+    assert!(result["notes"][0].as_str().unwrap().contains("required rocm"), "{}", result["notes"]);
+}
+
+#[test]
+fn a_case_file_without_a_checkpoint_cannot_tell() {
+    let desk = Desk::with_reference();
+    std::fs::remove_file(desk.dossier().join("checkpoint")).unwrap();
+    let verified = desk.run(&["dossier", "verify"]);
+    assert_eq!(verified.status, 3, "{}", verified.stdout);
+    assert!(verified.stdout.contains("CANNOT TELL"), "{}", verified.stdout);
+}

@@ -78,6 +78,10 @@ def test_a_refusal_stops_a_run_with_4_and_a_failing_verdict_does_not(program, no
     failed = run(program, cells(notebooks, declare, compare, "println!(\"after\");"))
     assert failed.returncode == 1, failed.stdout + failed.stderr
     assert "\nafter\n" in failed.stdout
+    assert "0 of 1 as expected" in failed.stdout and "cell 2, fail where pass was expected" in failed.stdout
+
+    counted = json.loads(run(program, cells(notebooks, declare, compare + " --expect fail"), "--json").stdout)
+    assert counted["exit"] == 0 and counted["verdicts"][0]["met"] is True, counted
 
 
 def test_parameters_reach_the_cell_after_the_one_that_is_tagged(program, tmp_path):
@@ -112,3 +116,38 @@ def test_a_panic_a_crash_and_a_quit_leave_the_kernel_running(program, tmp_path):
     errors = [o.ename for c in executed.cells for o in c.outputs if o.output_type == "error"]
     assert len(errors) == 5, errors
     assert "from the host" not in ended.stdout.replace("!echo from the host's shell", "")
+
+
+CRITERION = """%%criterion {name}
+{head}criterion! {{
+    meaning: "the smallest cosine is at least the floor",
+    parameters: {{ floor["unitless"] "smallest cosine accepted" }},
+    sees: {{ cosine }},
+    state: {{ least: Lowest }},
+    row: |state, row, _p| {{ {row}; state.least.add(row.cosine, row.id); }},
+    verdict: |state, p| {{ pass_if(state.least.value() >= p.floor).figure("cosine.min", "unitless", &state.least) }},
+}}"""
+
+
+def test_criteria_that_loop_eat_memory_or_read_files_end_their_cell_and_not_the_kernel(program, notebooks):
+    files = "data/debian-sections/reference.parquet data/debian-sections/candidates/f16.parquet"
+    sources = ["%%reference new r\ngoal = 'values'\n[output]\npath = 'data/debian-sections/reference.parquet'"]
+    for name, row in (("endless", "loop {}"), ("hungry", "std::hint::black_box(vec![1u8; 1 << 30])")):
+        sources.append(CRITERION.format(name=name, head="", row=row))
+        sources.append(f"%declare {name} --set floor=0 --because 'a test'")
+        sources.append(f"%compare {files} --criterion {name}")
+    sources.append(CRITERION.format(name="reader", head='const X: &str = include_str!("/etc/hostname");\n', row="()"))
+    sources.append(CRITERION.format(name="other-reader", head='include!("/etc/passwd");\n', row="()"))
+    sources.append(CRITERION.format(name="good", head="", row="()"))
+    sources.append("%declare good --set floor=0 --because 'a test'")
+    sources.append(f"%compare {files} --criterion good --accept-post-hoc")
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(s) for s in sources])
+    client = nbclient.NotebookClient(
+        notebook, kernel_name="fascicolo", timeout=120, allow_errors=True, resources={"metadata": {"path": str(notebooks)}}
+    )
+    client.execute()
+    errors = [(o.ename, o.evalue) for c in notebook.cells for o in c.outputs if o.output_type == "error"]
+    assert [name for name, _ in errors] == ["OutOfFuel", "OverLimit", "ReadsFiles", "ReadsFiles"], errors
+    assert "endless" in errors[0][1] and "hungry" in errors[1][1]
+    assert "root:" not in json.dumps(notebook)
+    assert verdicts(notebook)[-1].startswith("PASS"), "the kernel lived on"

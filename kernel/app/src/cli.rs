@@ -103,7 +103,7 @@ fn main(cli: Cli) -> u8 {
     let ended = match cli.command {
         Command::ProbeStage { stage } => return fascicolo_probe::child_main(&stage) as u8,
         Command::Magic(action) => magic(action, dossier.as_deref(), cli.json, &terminal),
-        Command::Run(args) => crate::runner::run(&args, dossier.as_deref()),
+        Command::Run(args) => crate::runner::run(&args, dossier.as_deref(), cli.json),
         Command::Kernel { connection_file } => crate::kernel::serve(&connection_file, dossier.as_deref()),
         Command::Install(args) => install(args, crate::install::install, "installed"),
         Command::Uninstall(args) => install(args, crate::install::uninstall, "removed"),
@@ -147,6 +147,17 @@ fn dossier_path(named: Option<&Path>) -> PathBuf {
 
 fn magic(action: Action, dossier: Option<&Path>, json: bool, terminal: &Terminal) -> Result<Standing, Failure> {
     let path = dossier_path(dossier);
+    if let Action::Help(args) = &action {
+        // What only a shell does has its page too.
+        let name = args.magic.as_deref().unwrap_or_default();
+        let mut grammar = <Cli as clap::CommandFactory>::command();
+        if let Some(command) =
+            grammar.find_subcommand_mut(name).filter(|_| fascicolo_magics::help::page(Some(name)).is_none())
+        {
+            print_line(&command.render_long_help().to_string());
+            return Ok(Standing::Holds);
+        }
+    }
     if let Some(done) = actions::perform_reading(&action, &path) {
         let Done { shown_as, result, standing, .. } = done?;
         print_result(shown_as, &result, json);
@@ -259,6 +270,7 @@ pub fn interrupt_on_signal(interrupt: Interrupt) {
 /// A terminal: progress on standard error, streams passed on.
 pub struct Terminal {
     bar: Option<Mutex<Bar>>,
+    silent: bool,
 }
 
 struct Bar {
@@ -270,7 +282,19 @@ impl Terminal {
     /// With a progress bar, or silent about progress.
     pub fn new(progress: bool) -> Terminal {
         let bar = Bar { shown: None, since: std::time::Instant::now() };
-        Terminal { bar: progress.then(|| Mutex::new(bar)) }
+        Terminal { bar: progress.then(|| Mutex::new(bar)), silent: false }
+    }
+
+    /// One that shows nothing, where a program reads the result.
+    pub fn silent() -> Terminal {
+        Terminal { bar: None, silent: true }
+    }
+
+    /// A line on standard output.
+    pub fn line(&self, text: &str) {
+        if !self.silent {
+            print_line(text);
+        }
     }
 
     /// Takes the progress bar away.
@@ -288,6 +312,7 @@ impl Terminal {
 impl FrontEnd for Terminal {
     fn stream(&self, stream: Stream, text: &str) {
         match stream {
+            Stream::Stdout if self.silent => {}
             Stream::Stdout => {
                 let _ = std::io::stdout().write_all(text.as_bytes());
             }
@@ -299,7 +324,7 @@ impl FrontEnd for Terminal {
 
     fn display(&self, bundle: &MimeBundle) {
         if let Some(text) = bundle.get("text/plain") {
-            print_line(text);
+            self.line(text);
         }
     }
 

@@ -5,8 +5,9 @@
 
 use crate::failure::Failure;
 use fascicolo_contract::Standing;
-use fascicolo_dossier::{Kind, RecordV0, View};
+use fascicolo_dossier::{FileSeen, Kind, RecordV0, View};
 use serde_json::Value;
+use std::collections::BTreeMap;
 
 /// The declared reference.
 pub struct Reference {
@@ -39,14 +40,15 @@ pub struct Seal {
 impl Seal {
     /// Whether the other seals the same: criterion, parameters, reference and output.
     pub fn same_content(&self, other: &Seal) -> bool {
-        let sorted = |seal: &Seal| {
-            let mut parameters = seal.parameters.clone();
-            parameters.sort_by(|a, b| a.0.cmp(&b.0));
-            parameters
-        };
         (&self.digest, &self.reference, &self.output) == (&other.digest, &other.reference, &other.output)
-            && sorted(self) == sorted(other)
+            && sorted(&self.parameters) == sorted(&other.parameters)
     }
+}
+
+fn sorted(parameters: &[(String, f64)]) -> Vec<(String, f64)> {
+    let mut sorted = parameters.to_vec();
+    sorted.sort_by(|a, b| a.0.cmp(&b.0));
+    sorted
 }
 
 /// A user's criterion as last compiled.
@@ -123,6 +125,79 @@ pub struct Content {
     pub rows: Option<String>,
 }
 
+impl Content {
+    /// Of the files read as the candidate. The reference's own bytes are read by every comparison; they tell nothing
+    /// about a candidate.
+    pub fn of(reads: &[FileSeen], reference: &str) -> Content {
+        let candidate = reads.iter().filter(|f| f.role.starts_with("candidate") && f.sha256 != reference);
+        Content { files: candidate.map(|f| f.sha256.clone()).collect(), rows: None }
+    }
+}
+
+/// Why the seal came too late for this content, if it did: the content was read before an identical seal stood, or while
+/// another seal of this criterion was in force. Going back to a seal that stood then is no new choice.
+///
+/// `before`: the entry from which on reading counts as the comparison's own.
+pub fn late(log: &View, name: &str, seal: &Seal, content: &Content, before: u64) -> Option<String> {
+    let first = first_opened(log, content).filter(|&entry| entry < before)?;
+    match seal_in_force(log, name, first) {
+        Some(then) if then.same_content(seal) => None,
+        Some(then) => Some(format!(
+            "the candidate's content was first read in entry {first}, when the seal of entry {} was in force and not this one",
+            then.entry
+        )),
+        None => Some(format!(
+            "the candidate's content was first read in entry {first}, when criterion `{name}` was not sealed"
+        )),
+    }
+}
+
+/// Verdicts that claim to be declared and are not by the log's own entries: the rules, checked again from the records.
+pub fn order_faults(log: &View) -> Vec<(u64, String)> {
+    let mut faults = Vec::new();
+    for record in log.records().filter(|r| r.kind == Kind::Verdict && r.body["explore"] != true) {
+        if let Some(why) = order_fault(log, record) {
+            faults.push((record.seq, why));
+        }
+    }
+    faults
+}
+
+fn order_fault(log: &View, record: &RecordV0) -> Option<String> {
+    let name = text(&record.body, "/criterion");
+    let declared = record.body["declare"].as_u64().and_then(|entry| log.record(entry));
+    let Some(declared) = declared.filter(|d| d.kind == Kind::Declare && d.seq < record.seq) else {
+        return Some("it names no earlier seal".to_owned());
+    };
+    let seal = seal(declared);
+    let parameters = self::seal(record).parameters;
+    if sorted(&parameters) != sorted(&seal.parameters) {
+        return Some(format!("its parameters are not those of the seal of entry {}", seal.entry));
+    }
+    if record.body["post_hoc"] == true {
+        return None;
+    }
+    if text(&record.body, "/digest") != seal.digest {
+        return Some(format!(
+            "its criterion is not the one that entry {} seals, and it is not called post hoc",
+            seal.entry
+        ));
+    }
+    let Some(reference) = record.reads.iter().find(|f| f.role == "reference") else {
+        return Some("it names no reference file".to_owned());
+    };
+    if reference.sha256 != seal.output {
+        return Some(format!("its reference file is not the one that entry {} seals", seal.entry));
+    }
+    let mut content = Content::of(&record.reads, &reference.sha256);
+    content.rows = record.body["content"].as_str().map(str::to_owned);
+    let own = log.records().rev().find(|r| r.seq < record.seq && r.kind == Kind::Opened && r.start == record.start);
+    let Some(own) = own else {
+        return Some("its candidate was not entered as opened before it".to_owned());
+    };
+    late(log, &name, &seal, &content, own.seq).map(|why| format!("it is not called post hoc, but {why}"))
+}
+
 /// The entry in which this content was first read, as candidate or as anything else that is compared: a difference can
 /// be seen from either side.
 pub fn first_opened(log: &View, content: &Content) -> Option<u64> {
@@ -141,16 +216,17 @@ pub fn seal_in_force(log: &View, name: &str, before: u64) -> Option<Seal> {
     log.records().rev().find(|r| r.seq < before && r.kind == Kind::Declare && r.body["criterion"] == name).map(seal)
 }
 
-/// Digests of all candidates opened so far.
-pub fn opened(log: &View) -> Vec<String> {
-    let mut digests: Vec<String> = log
-        .records()
-        .filter(|r| r.kind == Kind::Opened)
-        .flat_map(|r| r.reads.iter().filter(|f| f.role == "candidate").map(|f| f.sha256.clone()))
-        .collect();
-    digests.sort();
-    digests.dedup();
-    digests
+/// The candidates opened so far, as the user named them where that is disclosed; the reference's own file apart.
+pub fn opened(log: &View, reference: &str) -> Vec<String> {
+    let mut named = BTreeMap::new();
+    for record in log.records().filter(|r| r.kind == Kind::Opened) {
+        for file in record.reads.iter().filter(|f| f.role == "candidate" && f.sha256 != reference) {
+            let path = log.value(record.seq, "candidate.path").ok().flatten();
+            let short = file.sha256.get(..12).unwrap_or(&file.sha256).to_owned();
+            named.insert(file.sha256.clone(), path.map_or_else(|| short.clone(), |path| format!("{path} ({short})")));
+        }
+    }
+    named.into_values().collect()
 }
 
 /// How often this content was opened.
@@ -163,6 +239,15 @@ pub fn attempts(log: &View, content: &Content) -> u64 {
 pub fn environment(log: &View) -> Option<String> {
     let record = log.records().rev().find(|r| r.kind == Kind::Snapshot)?;
     record.body["digest"].as_str().map(str::to_owned)
+}
+
+/// Requirements that a probe did not find met, and no later probe of the same requirement did.
+pub fn unmet_requirements(log: &View) -> Vec<(u64, String)> {
+    let mut last: BTreeMap<String, (u64, bool)> = BTreeMap::new();
+    for record in log.records().filter(|r| r.kind == Kind::Probe && r.body["require"] != "none") {
+        last.insert(text(&record.body, "/require"), (record.seq, record.body["met"] == true));
+    }
+    last.into_iter().filter(|(_, (_, met))| !met).map(|(require, (entry, _))| (entry, require)).collect()
 }
 
 /// Refuses to go on while the last probe that required something did not find it.

@@ -32,7 +32,7 @@ pub struct RunArgs {
 }
 
 /// Runs the notebook.
-pub fn run(args: &RunArgs, dossier: Option<&Path>) -> Result<Standing, Failure> {
+pub fn run(args: &RunArgs, dossier: Option<&Path>, json: bool) -> Result<Standing, Failure> {
     let path = &args.notebook;
     let mut notebook = read(path)?;
     prepare(&mut notebook, &args.parameters)?;
@@ -43,7 +43,7 @@ pub fn run(args: &RunArgs, dossier: Option<&Path>) -> Result<Standing, Failure> 
 
     let mut session = Session::open(&dossier, &folder)?.with_rust(Arc::new(RustCells::start()));
     interrupt_on_signal(session.interrupt.clone());
-    let terminal = Terminal::new(std::io::stderr().is_terminal());
+    let terminal = if json { Terminal::silent() } else { Terminal::new(std::io::stderr().is_terminal()) };
     let mut failed = None;
     let cells = notebook["cells"].as_array_mut().map(std::mem::take).unwrap_or_default();
     let total = cells.iter().filter(|cell| cell["cell_type"] == "code").count();
@@ -67,11 +67,43 @@ pub fn run(args: &RunArgs, dossier: Option<&Path>) -> Result<Standing, Failure> 
     notebook["cells"] = Value::Array(executed);
     session.close()?;
     write(&output, &notebook)?;
+    let standing = failed.as_ref().map_or_else(|| worst(&session.standings), |failure| failure.standing);
+    if json {
+        let error = failed.as_ref().map(Failure::record);
+        let result = json!({
+            "notebook": args.notebook.display().to_string(), "output": output.display().to_string(),
+            "dossier": dossier.display().to_string(), "verdicts": session.verdicts, "error": error,
+            "exit": standing.exit_status(),
+        });
+        print_line(&result.to_string());
+        return Ok(standing);
+    }
+    summary(&session.verdicts);
     print_line(&format!("executed notebook: {}", output.display()));
     print_line(&format!("case file:         {}", dossier.display()));
     match failed {
         Some(failure) => Err(failure),
-        None => Ok(worst(&session.standings)),
+        None => Ok(standing),
+    }
+}
+
+/// How the verdicts stand towards what their cells expect.
+fn summary(verdicts: &[Value]) {
+    let unmet: Vec<&Value> = verdicts.iter().filter(|v| v["met"] != true).collect();
+    let met = verdicts.len() - unmet.len();
+    if !verdicts.is_empty() {
+        print_line(&format!("verdicts:          {met} of {} as expected", verdicts.len()));
+    }
+    for verdict in unmet {
+        let word = |key: &str| verdict[key].as_str().unwrap_or_default();
+        let post_hoc = if verdict["post_hoc"] == true { ", post hoc" } else { "" };
+        print_line(&format!(
+            "  not as expected: cell {}, {}{post_hoc} where {} was expected, {}",
+            verdict["cell"],
+            word("verdict"),
+            word("expect"),
+            word("candidate"),
+        ));
     }
 }
 
@@ -95,7 +127,7 @@ fn run_cell(
     let colour = std::io::stdout().is_terminal();
     let title: String = first.chars().take(90).collect();
     let (bold, plain) = if colour { ("\x1b[1m", "\x1b[0m") } else { ("", "") };
-    print_line(&format!("{bold}[{number}/{total}] {title}{plain}"));
+    terminal.line(&format!("{bold}[{number}/{total}] {title}{plain}"));
     let front = Keeping { terminal, outputs: Mutex::default() };
     let started = Instant::now();
     let request =
@@ -105,11 +137,11 @@ fn run_cell(
     let mut outputs = front.outputs.into_inner().unwrap_or_else(PoisonError::into_inner);
     if let CellEnding::Error(error) = &ending {
         outputs.push(error_output(error));
-        print_line(&error.traceback.join("\n"));
+        terminal.line(&error.traceback.join("\n"));
     }
     cell["outputs"] = Value::Array(outputs);
     cell["execution_count"] = json!(number);
-    print_line(&format!("        {:.2} s\n", started.elapsed().as_secs_f64()));
+    terminal.line(&format!("        {:.2} s\n", started.elapsed().as_secs_f64()));
     ending
 }
 

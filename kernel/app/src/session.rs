@@ -10,6 +10,7 @@ use crate::rust_cells::{InterruptFlag, RustCells};
 use fascicolo_contract::Standing;
 use fascicolo_criterion::{Admitted, Host, Toolchain};
 use fascicolo_dossier::{CellRef, Dossier, Draft, FileSeen, Kind};
+use fascicolo_environment::redaction;
 use fascicolo_magics::{Magic, split};
 use serde_json::{Value, json};
 use std::collections::HashMap;
@@ -57,8 +58,10 @@ pub struct Session {
     toolchain: Option<Toolchain>,
     admitted: HashMap<String, Admitted>,
     dependencies: String,
-    /// Ends of the verdicts given so far, for the exit status of a run.
+    /// Ends of verdicts and failures so far, for the exit status of a run.
     pub standings: Vec<Standing>,
+    /// The verdicts given so far: cell, verdict, expectation.
+    pub verdicts: Vec<Value>,
     /// Why the last cell or command failed.
     pub last_failure: Option<Failure>,
 }
@@ -106,6 +109,7 @@ impl Session {
             admitted: HashMap::new(),
             dependencies: String::new(),
             standings: Vec::new(),
+            verdicts: Vec::new(),
             last_failure: None,
         })
     }
@@ -218,6 +222,12 @@ impl Session {
         front.display(&fascicolo_display::render(done.shown_as, &done.result));
         if let Some(standing) = done.counts {
             self.standings.push(standing);
+            let of = |key: &str| done.result[key].clone();
+            self.verdicts.push(json!({
+                "cell": place.cell.as_ref().map(|c| c.n), "verdict": of("verdict"), "post_hoc": of("post_hoc"),
+                "expect": of("expect"), "met": standing == Standing::Holds, "candidate": done.result["candidate"]["path"],
+                "entry": done.result["dossier"]["entry"],
+            }));
         }
         done.then_fails.map_or(Ok(()), Err)
     }
@@ -235,8 +245,9 @@ impl Session {
     pub fn record(&mut self, place: &Place, kind: Kind, shown_as: &'static str, fact: Fact) -> Result<Done, Failure> {
         // Text by text, before JSON escapes anything: what is committed cannot be taken back.
         let (mut body, mut result) = (fact.body, fact.result);
-        fascicolo_environment::conceal(&mut body, None);
-        fascicolo_environment::conceal(&mut result, None);
+        let home = redaction::home();
+        fascicolo_environment::conceal(&mut body, home.as_deref());
+        fascicolo_environment::conceal(&mut result, home.as_deref());
         let mut private: Vec<(String, String)> =
             fact.private.into_iter().map(|(name, text)| (name, mask(&text))).collect();
         private.push(("result".to_owned(), result.to_string()));
@@ -317,9 +328,11 @@ pub struct Fact {
     pub reads: Vec<FileSeen>,
 }
 
-/// Secrets are masked before anything is committed: what is committed cannot be taken back.
+/// Secrets are masked before anything is committed, and the home folder becomes `~`: what is committed cannot be taken
+/// back, and a case file is made to be shared.
 fn mask(text: &str) -> String {
-    fascicolo_environment::mask(text).text.into_owned()
+    let text = fascicolo_environment::mask(text).text;
+    redaction::without_home(&text, redaction::home().as_deref())
 }
 
 fn not_recorded(mut failure: Failure, what: &str) -> Failure {

@@ -309,7 +309,7 @@ fn a_verification_tells_integrity_from_honesty() {
         &text,
         &[
             "INTEGRITY DOES NOT HOLD",
-            "does not lead to the recorded root  entry 4, entries.jsonl",
+            "entry 4, entries.jsonl: the leaf hash of entry 4 does not lead to the recorded root",
             "the checkpoint is older",
         ],
     );
@@ -344,7 +344,7 @@ fn the_other_records_say_their_main_points() {
         (
             "criterion",
             records::criterion(),
-            vec!["rank-kept 0.1.0", "limit      unitless  greatest 1 − cosine", "48,213 bytes"],
+            vec!["rank-kept 0.1.0", "limit      unitless  any    greatest 1 − cosine", "48,213 bytes"],
         ),
         (
             "reference",
@@ -354,7 +354,7 @@ fn the_other_records_say_their_main_points() {
         (
             "dossier_status",
             records::status(),
-            vec!["✓ pass, entry 15", "✗ fail (POST HOC), entry 16", "1,234,567 bytes"],
+            vec!["✓ pass, by cosine, entry 15", "✗ fail (POST HOC), by cosine, entry 16", "1,234,567 bytes"],
         ),
         (
             "dossier_log",

@@ -36,6 +36,13 @@ pub(crate) fn read(dossier: &Path, digest: &str) -> Result<Vec<u8>, Error> {
     if crate::tree::sha256(&content) == name { Ok(content) } else { Err(lost("is not what its name says")) }
 }
 
+/// Removes a blob, durably; one that is gone already counts as removed.
+pub(crate) fn remove(dossier: &Path, digest: &str) -> Result<(), Error> {
+    let path = at(dossier, &blob_name(digest));
+    disk::remove(&path)?;
+    disk::sync_parent(&path)
+}
+
 /// Digest and length of a file, in constant memory; `None` if it is not there.
 pub(crate) fn digest_of_file(path: &Path) -> Result<Option<(String, u64)>, Error> {
     let mut file = match File::open(path) {

@@ -91,6 +91,14 @@ pub(crate) fn place(dossier: &Path, target: &Path, content: &[u8]) -> Result<(),
     sync_parent(target)
 }
 
+/// Removes a file; one that is not there counts as removed. Not durable before [`sync_parent`].
+pub(crate) fn remove(path: &Path) -> Result<(), Error> {
+    step("remove", path, || match fs::remove_file(path) {
+        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(()),
+        removed => removed,
+    })
+}
+
 /// What a file holds from `offset` on; `None` if it is shorter than that or not there.
 pub(crate) fn read_from(path: &Path, offset: u64) -> Result<Option<Vec<u8>>, Error> {
     let mut file = match File::open(path) {
@@ -106,6 +114,32 @@ pub(crate) fn read_from(path: &Path, offset: u64) -> Result<Option<Vec<u8>>, Err
     file.seek(SeekFrom::Start(offset)).map_err(io_error("read", path))?;
     file.read_to_end(&mut bytes).map_err(io_error("read", path))?;
     Ok(Some(bytes))
+}
+
+/// What tells a file from another one that takes its name: device and inode; `None` if it is not there. Elsewhere
+/// than on Unix, where the standard library does not tell them, the resolved path.
+pub(crate) fn identity(path: &Path) -> Result<Option<String>, Error> {
+    #[cfg(unix)]
+    let found = {
+        use std::os::unix::fs::MetadataExt;
+        fs::metadata(path).map(|m| format!("{} {}", m.dev(), m.ino()))
+    };
+    #[cfg(not(unix))]
+    let found = fs::canonicalize(path).map(|p| p.to_string_lossy().into_owned());
+    match found {
+        Ok(identity) => Ok(Some(identity)),
+        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(e) => Err(io_error("look at", path)(e)),
+    }
+}
+
+/// Length of a file; 0 if it is not there.
+pub(crate) fn length(path: &Path) -> Result<u64, Error> {
+    match fs::metadata(path) {
+        Ok(metadata) => Ok(metadata.len()),
+        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(0),
+        Err(e) => Err(io_error("look at", path)(e)),
+    }
 }
 
 /// The names in a folder, sorted; none if it is not there.

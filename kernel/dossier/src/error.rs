@@ -58,11 +58,29 @@ pub enum Error {
         /// The number given.
         start: Option<u64>,
     },
-    /// The kinds `log` and `recover` are written by the log itself. Nothing was written.
+    /// The kinds `log`, `recover`, `redact`, `sign` and `fork` are written by the log itself. Nothing was written.
     #[error("an entry of kind `{kind}` is written by the log itself only")]
     ReservedKind {
         /// The kind's name.
         kind: &'static str,
+    },
+    /// What was named cannot be redacted. Nothing was written.
+    #[error("`{field}` of entry {seq} cannot be redacted: {why}")]
+    NotRedactable {
+        /// The entry.
+        seq: u64,
+        /// The field.
+        field: String,
+        /// Why not.
+        why: &'static str,
+    },
+    /// The value was redacted before. Nothing was written.
+    #[error("`{field}` of entry {seq} is already redacted")]
+    AlreadyRedacted {
+        /// The entry.
+        seq: u64,
+        /// The field.
+        field: String,
     },
     /// A sync failed: what the system had buffered may be lost, and trying again could hide it.
     #[error("the system could not make {} durable", path.display())]
@@ -150,6 +168,8 @@ impl Error {
             Error::DuplicateField { .. } => "duplicate_field",
             Error::NoSuchStart { .. } => "no_such_start",
             Error::ReservedKind { .. } => "reserved_kind",
+            Error::NotRedactable { .. } => "not_redactable",
+            Error::AlreadyRedacted { .. } => "already_redacted",
             Error::NotDurable { .. } => "not_durable",
             Error::Stopped { .. } => "writer_stopped",
             Error::NoSuchEntry { .. } => "no_such_entry",
@@ -171,7 +191,10 @@ impl Error {
             | Error::Io { path, .. } => Some(path.display().to_string()),
             Error::Tampered { fault, .. } => Some(fault.place()),
             Error::NoSuchEntry { seq, .. } => Some(format!("entry {seq}")),
-            Error::NoSuchValue { seq, field } | Error::ValueLost { seq, field, .. } => {
+            Error::NoSuchValue { seq, field }
+            | Error::ValueLost { seq, field, .. }
+            | Error::NotRedactable { seq, field, .. }
+            | Error::AlreadyRedacted { seq, field } => {
                 Some(format!("entry {seq}, field `{field}`"))
             }
             Error::BlobLost { digest, .. } => Some(crate::layout::blob_name(digest)),
@@ -202,7 +225,13 @@ impl Error {
             Error::Unreadable { .. } => "flatten the facts in the body",
             Error::DuplicateField { .. } => "give every value and blob of an entry a field of its own",
             Error::NoSuchStart { .. } => "append the `start` entry first and pass its number",
-            Error::ReservedKind { .. } => "choose another kind",
+            Error::ReservedKind { .. } => {
+                "choose another kind; redactions, signatures and forks have calls of their own"
+            }
+            Error::NotRedactable { .. } => {
+                "keep the dossier to yourself if it must not be seen; next time give the content as a private value"
+            }
+            Error::AlreadyRedacted { .. } => "leave it: the value is gone",
             Error::NotDurable { .. } | Error::Stopped { .. } => {
                 "check the disk and its free space, then open the dossier in a new session, which logs what it recovers"
             }

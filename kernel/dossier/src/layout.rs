@@ -10,10 +10,17 @@ pub(crate) const BLOBS: &str = "blobs";
 pub(crate) const CONTENT: &str = "blobs/sha256";
 pub(crate) const TEMPORARY: &str = "blobs/tmp";
 pub(crate) const QUARANTINE: &str = "quarantine";
+pub(crate) const SIGNATURES: &str = "signatures";
+pub(crate) const PLACE: &str = "place";
 pub(crate) const LOCK: &str = "lock";
 
 /// The folders of a dossier, parents first.
-pub(crate) const FOLDERS: [&str; 5] = [BLOBS, CONTENT, TEMPORARY, DISCLOSURES, QUARANTINE];
+pub(crate) const FOLDERS: [&str; 6] = [BLOBS, CONTENT, TEMPORARY, DISCLOSURES, SIGNATURES, QUARANTINE];
+
+/// True for the names that a dossier's folder holds.
+pub(crate) fn is_own(name: &str) -> bool {
+    [ENTRIES, CHECKPOINT, PLACE, LOCK, BLOBS, DISCLOSURES, SIGNATURES, QUARANTINE].contains(&name)
+}
 
 /// The place of a blob below the dossier's folder, with `/` on every platform. `digest`: 64 hexadecimal digits.
 pub(crate) fn blob_name(digest: &str) -> String {

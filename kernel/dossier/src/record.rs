@@ -149,7 +149,7 @@ pub struct BlobRef {
 pub struct Redaction {
     /// The entry that holds the commitment.
     pub seq: u64,
-    /// Its field, of `committed` or `blobs`.
+    /// Its field, of `committed`.
     pub field: String,
 }
 

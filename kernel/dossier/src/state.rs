@@ -80,8 +80,7 @@ impl State {
         }
     }
 
-    /// Takes in disclosures that another writer appended. Returns what is left over from an interrupted append:
-    /// where it starts and the highest entry number in it.
+    /// Takes in disclosures that another writer appended. Returns what is left over from an interrupted append.
     pub(crate) fn accept_values(&mut self, tail: &[u8], first_new: usize) -> Result<Option<Leftover>, Fault> {
         let mut leftover: Option<Leftover> = None;
         for line in tail.split_inclusive(|b| *b == b'\n') {
@@ -90,12 +89,12 @@ impl State {
             match (read, &mut leftover) {
                 // Under the lock nobody is writing: an incomplete line is that of a writer who died.
                 (None, left) => {
-                    left.get_or_insert(Leftover { at: self.values_bytes, highest: None });
+                    left.get_or_insert(Leftover { at: self.values_bytes });
                 }
-                (Some((_, Some(d))), left) if d.seq >= self.records.len() as u64 => {
-                    let left = left.get_or_insert(Leftover { at: self.values_bytes, highest: None });
-                    left.highest = left.highest.max(Some(d.seq));
+                (Some((_, Some(d))), left) if d.seq == self.size() => {
+                    left.get_or_insert(Leftover { at: self.values_bytes });
                 }
+                (Some((_, Some(d))), _) if d.seq > self.size() => return Err(cut_off(self.size(), d.seq)),
                 (Some((line, Some(d))), None) if self.is_open(&d) => {
                     self.values.insert((d.seq, d.field), Span { at: self.values_bytes, bytes: line.len() as u64 });
                     self.values_bytes += bytes;
@@ -125,11 +124,24 @@ impl State {
     }
 }
 
-/// Disclosures of an append that was interrupted before its entry.
+/// Disclosures of an append that was interrupted before its entry: they all belong to the entry that would be next.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Leftover {
     /// Offset in `disclosures/values.jsonl`; all that follows is left over.
     pub(crate) at: u64,
-    /// Highest entry number in it, where a line can be read.
-    pub(crate) highest: Option<u64>,
+}
+
+/// What a disclosure of entry `seq` tells of a log that has `entries` entries, fewer than that: nobody writes it
+/// before the entry ahead of it is durable.
+pub(crate) fn cut_off(entries: u64, seq: u64) -> Fault {
+    let what = format!("{}: {VALUES} discloses a value of entry {seq}, written after it", missing(entries, seq));
+    Fault { entry: Some(entries), file: ENTRIES.to_owned(), what }
+}
+
+/// Says that the entries `from..until` are missing, of entry `from`.
+pub(crate) fn missing(from: u64, until: u64) -> String {
+    match until - from {
+        1 => "is missing".to_owned(),
+        n => format!("is missing, and so are the {} entries after it", n - 1),
+    }
 }

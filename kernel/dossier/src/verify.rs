@@ -4,10 +4,11 @@ use std::path::Path;
 
 use serde::Serialize;
 
+use crate::disk;
 use crate::error::Error;
 use crate::examine::examine;
 use crate::fault::Fault;
-use crate::layout::{CHECKPOINT, ENTRIES, at};
+use crate::layout::{CHECKPOINT, ENTRIES, LOCK, at, is_own};
 use crate::tree::to_hex;
 
 /// What a verification of a dossier shows.
@@ -23,6 +24,9 @@ pub struct Verification {
     pub faults: Vec<Fault>,
     /// True if there is no fault.
     pub integrity: bool,
+    /// Entries that the checkpoint covers; `None` if there is none that can be read, so that it cannot be told
+    /// whether entries were cut off at the end.
+    pub checkpoint: Option<u64>,
     /// Entries after the checkpoint: no root vouches for them yet. All of them if there is no checkpoint.
     pub unproved_tail: u64,
     /// True if an append was interrupted; the next session to open the dossier recovers it.
@@ -61,14 +65,31 @@ pub fn verify(path: impl AsRef<Path>) -> Result<Verification, Error> {
         notes.push(format!("{ENTRIES} ends in an incomplete line that no checkpoint covers"));
     }
     notes.append(&mut found.notes);
+    notes.extend(strangers(path)?);
     Ok(Verification {
         entries,
         root: found.root().map(|root| to_hex(&root)),
         origin,
+        checkpoint: found.checkpoint.as_ref().map(|c| c.size),
         integrity: found.faults.is_empty(),
         unproved_tail,
         torn: found.torn_entry.is_some() || found.leftover.is_some(),
         notes,
         faults: found.faults,
     })
+}
+
+/// Notes about what does not belong into the folder.
+fn strangers(path: &Path) -> Result<Vec<String>, Error> {
+    let foreign: Vec<String> = disk::names(path)?.into_iter().filter(|name| !is_own(name)).collect();
+    let mut notes = Vec::new();
+    if !foreign.is_empty() {
+        let names = foreign.iter().map(|name| format!("{name:?}")).collect::<Vec<_>>().join(", ");
+        notes.push(format!("{} files in the folder do not belong to the dossier: {names}", foreign.len()));
+    }
+    let bytes = disk::length(&at(path, LOCK))?;
+    if bytes > 0 {
+        notes.push(format!("{LOCK} holds {bytes} bytes, although nothing is ever written to it"));
+    }
+    Ok(notes)
 }

@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 
 use crate::blobs;
 use crate::disclosure::{DisclosureV0, SALT_BYTES};
-use crate::disk::io_error;
+use crate::disk::{self, io_error};
 use crate::error::Error;
 use crate::examine::examine;
 use crate::layout::{ENTRIES, VALUES, at};
 use crate::record::RecordV0;
-use crate::state::{Span, State};
+use crate::state::{Key, Span, State};
 use crate::tree::to_hex;
 
 /// A dossier as it stood when it was read, or as this session's writer knows it.
@@ -75,16 +75,24 @@ impl View {
         }
         let lost = |what| Error::ValueLost { seq, field: field.to_owned(), what };
         let value = if committed.blob {
-            let content = blobs::read(&self.path, &committed.commit)?;
+            let content = match blobs::read(&self.path, &committed.commit) {
+                Err(Error::BlobLost { .. }) if self.redacted_since(&key)? => return Ok(None),
+                content => content?,
+            };
             let value = content.get(SALT_BYTES..).ok_or_else(|| lost("is shorter than its salt"))?;
             String::from_utf8(value.to_vec()).map_err(|_| lost("is not a text"))?
         } else {
             let span = self.state.values.get(&key).ok_or_else(|| lost("is missing"))?;
-            let line = self.line_of_values(*span)?.ok_or_else(|| lost("is missing"))?;
-            let disclosure = DisclosureV0::from_line(&line)
-                .filter(|d| d.commitment().as_ref() == Some(&committed.commit))
-                .ok_or_else(|| lost("is not the one committed to"))?;
-            disclosure.value
+            let opens = |d: &DisclosureV0| d.commitment().as_ref() == Some(&committed.commit);
+            match self.line_of_values(*span)?.and_then(|line| DisclosureV0::from_line(&line)).filter(opens) {
+                Some(disclosure) => disclosure.value,
+                // A redaction by another session moves the lines behind it.
+                None => match self.find_value(&key)?.filter(opens) {
+                    Some(disclosure) => disclosure.value,
+                    None if self.redacted_since(&key)? => return Ok(None),
+                    None => return Err(lost("is missing or not the one committed to")),
+                },
+            }
         };
         if value.len() as u64 == committed.bytes {
             Ok(Some(value))
@@ -98,6 +106,20 @@ impl View {
     /// [`Error::BlobLost`] if it is missing or was changed; [`Error::Io`].
     pub fn blob(&self, digest: &str) -> Result<Vec<u8>, Error> {
         blobs::read(&self.path, digest)
+    }
+
+    /// Looks for a value through the whole file.
+    fn find_value(&self, key: &Key) -> Result<Option<DisclosureV0>, Error> {
+        let lines = disk::read_from(&at(&self.path, VALUES), 0)?.unwrap_or_default();
+        let mut disclosures = lines.split(|b| *b == b'\n').filter_map(DisclosureV0::from_line);
+        Ok(disclosures.find(|d| (d.seq, &d.field) == (key.0, &key.1)))
+    }
+
+    /// True if an entry written after those known here redacts the value.
+    fn redacted_since(&self, key: &Key) -> Result<bool, Error> {
+        let lines = disk::read_from(&at(&self.path, ENTRIES), self.state.entries_bytes)?.unwrap_or_default();
+        let mut records = lines.split(|b| *b == b'\n').filter_map(|line| RecordV0::from_leaf(line).ok());
+        Ok(records.any(|record| record.redactions().iter().any(|r| (r.seq, &r.field) == (key.0, &key.1))))
     }
 
     fn line_of_values(&self, span: Span) -> Result<Option<Vec<u8>>, Error> {

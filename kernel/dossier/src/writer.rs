@@ -1,5 +1,7 @@
 //! Appending, and the order of writes that makes an acknowledged entry durable and an interrupted one harmless.
 
+mod redact;
+
 use std::ops::Deref;
 use std::path::Path;
 use std::time::Instant;
@@ -12,7 +14,7 @@ use crate::disk::{self, Lock};
 use crate::draft::{Draft, Prepared, prepare};
 use crate::error::Error;
 use crate::examine::{Moved, examine, stray_quarantine};
-use crate::layout::{CHECKPOINT, ENTRIES, FOLDERS, LOCK, QUARANTINE, TEMPORARY, VALUES, at};
+use crate::layout::{CHECKPOINT, ENTRIES, FOLDERS, QUARANTINE, TEMPORARY, VALUES, at, is_own};
 use crate::record::{FORMAT, Kind};
 use crate::state::{Leftover, Span};
 use crate::tree::{leaf_hash, sha256, to_hex};
@@ -25,6 +27,8 @@ pub struct Dossier {
     view: View,
     session: String,
     opened: Instant,
+    /// How many of the known redactions are carried out, the places of the other values being known since.
+    redacted: usize,
     /// The sync failure after which nothing is written any more.
     stopped: Option<String>,
 }
@@ -69,9 +73,11 @@ impl Dossier {
             disk::open_to_append(&file)?;
             disk::sync_parent(&file)?;
         }
-        let mut dossier = Dossier { view, session: session.into(), opened: Instant::now(), stopped: None };
+        let (opened, stopped) = (Instant::now(), None);
+        let mut dossier = Dossier { view, session: session.into(), opened, redacted: 0, stopped };
         let moved = unlogged.iter().map(|name| dossier.moved_before(name)).collect::<Result<Vec<_>, _>>()?;
         dossier.recover(moved, torn, leftover)?;
+        dossier.finish_redactions()?;
         Ok(dossier)
     }
 
@@ -97,6 +103,9 @@ impl Dossier {
         match draft.kind {
             Kind::Log => return Err(Error::ReservedKind { kind: "log" }),
             Kind::Recover => return Err(Error::ReservedKind { kind: "recover" }),
+            Kind::Redact => return Err(Error::ReservedKind { kind: "redact" }),
+            Kind::Sign => return Err(Error::ReservedKind { kind: "sign" }),
+            Kind::Fork => return Err(Error::ReservedKind { kind: "fork" }),
             _ => draft.check_fields()?,
         }
         self.transaction(|dossier| {
@@ -186,7 +195,7 @@ impl Dossier {
         let state = &mut self.view.state;
         let changed = |path: &Path, what: String| Error::ChangedUnderneath { path: path.to_path_buf(), what };
         let short = |known: u64| format!("it is shorter than the {known} bytes known of it, or gone");
-        let first_new = state.records.len();
+        let mut first_new = state.records.len();
         let (hash, span) = state.last.unwrap_or_default();
         let Some(bytes) = disk::read_from(&entries, span.at)?.filter(|b| b.len() as u64 > span.bytes) else {
             return Err(changed(&entries, short(state.entries_bytes)));
@@ -202,12 +211,19 @@ impl Dossier {
                 None => torn = Some(state.entries_bytes),
             }
         }
+        let redactions = state.redacted.len() != self.redacted;
+        if redactions {
+            // Another session took values out, or an earlier try did: the lines behind them moved.
+            state.values.clear();
+            (state.values_bytes, first_new) = (0, 0);
+        }
         let Some(tail) = disk::read_from(&values, state.values_bytes)? else {
             return Err(changed(&values, short(state.values_bytes)));
         };
         let leftover = state.accept_values(&tail, first_new);
         let leftover = leftover.map_err(|fault| Error::Tampered { fault, others: 0 })?;
-        self.recover(Vec::new(), torn, leftover)
+        self.recover(Vec::new(), torn, leftover)?;
+        if redactions { self.finish_redactions() } else { Ok(()) }
     }
 
     /// Moves aside what an interrupted append left, opens the log if it has no entry, and logs what was moved,
@@ -229,12 +245,7 @@ impl Dossier {
         if moved.is_empty() {
             return Ok(());
         }
-        let mut body = json!({"moved": moved});
-        // One append discloses values of one entry. More numbers mean that entries once written are gone.
-        if let Some(lost) = leftover.and_then(|l| l.highest).and_then(|h| h.checked_sub(entries)).filter(|n| *n > 0) {
-            body["entries_lost"] = json!(lost);
-        }
-        self.write_own(Kind::Recover, body)
+        self.write_own(Kind::Recover, json!({"moved": moved}))
     }
 
     fn write_own(&mut self, kind: Kind, body: Value) -> Result<(), Error> {
@@ -274,8 +285,7 @@ fn create_folders(path: &Path) -> Result<(), Error> {
     if path.exists() && !path.is_dir() {
         return Err(taken());
     }
-    let ours = |name: &str| [ENTRIES, CHECKPOINT, LOCK, "blobs", "disclosures", QUARANTINE].contains(&name);
-    if !at(path, ENTRIES).exists() && disk::names(path)?.iter().any(|name| !ours(name)) {
+    if !at(path, ENTRIES).exists() && disk::names(path)?.iter().any(|name| !is_own(name)) {
         return Err(taken());
     }
     disk::create_folder(path)?;
@@ -299,12 +309,12 @@ fn remove_temporaries(path: &Path) -> Result<(), Error> {
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::disk::injected::{self, Mode};
     use crate::verify::verify;
 
-    fn full(i: usize) -> Draft {
+    pub(crate) fn full(i: usize) -> Draft {
         Draft {
             private: vec![("ran".into(), format!("value {i}")), ("shown".into(), format!("{i:5000}"))],
             blobs: vec![("component".into(), format!("content {i}").into_bytes())],

@@ -89,30 +89,6 @@ fn a_changed_value_or_blob_is_not_given_back() {
 }
 
 #[test]
-fn a_redacted_value_is_absent_and_its_absence_is_no_fault() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("d.fascicolo");
-    small(&path);
-    let mut dossier = Dossier::open(&path, "s").unwrap();
-    let body = json!({"redacts": [{"seq": 1, "field": "note"}, {"seq": 4, "field": "shown"}]});
-    dossier.append(Draft { body, ..Draft::new(Kind::Redact) }).unwrap();
-    dossier.write_checkpoint().unwrap();
-    assert!(verify(&path).unwrap().integrity);
-    let values = path.join("disclosures/values.jsonl");
-    let kept: String =
-        fs::read_to_string(&values).unwrap().split_inclusive('\n').filter(|line| !line.contains("\"note\"")).collect();
-    fs::write(&values, kept).unwrap();
-    let commit = dossier.record(4).unwrap().committed["shown"].commit.clone();
-    fs::remove_file(path.join("blobs/sha256").join(&commit[..2]).join(&commit)).unwrap();
-    let found = verify(&path).unwrap();
-    assert!(found.integrity, "{found:?}");
-    let dossier = Dossier::open(&path, "s").unwrap();
-    assert_eq!(dossier.value(1, "note").unwrap(), None);
-    assert_eq!(dossier.value(4, "shown").unwrap(), None);
-    assert!(dossier.value(1, "ran").unwrap().is_some());
-}
-
-#[test]
 fn a_refused_entry_leaves_nothing_behind() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("d.fascicolo");
@@ -135,6 +111,9 @@ fn a_refused_entry_leaves_nothing_behind() {
         (Draft { kind: Kind::End, ..full() }, "no_such_start"),
         (Draft { kind: Kind::Log, ..full() }, "reserved_kind"),
         (Draft { kind: Kind::Recover, ..full() }, "reserved_kind"),
+        (Draft { kind: Kind::Redact, ..full() }, "reserved_kind"),
+        (Draft { kind: Kind::Sign, ..full() }, "reserved_kind"),
+        (Draft { kind: Kind::Fork, ..full() }, "reserved_kind"),
     ];
     for (draft, kind) in refused {
         let error = dossier.append(draft).unwrap_err();

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::fs;
 
 use common::{files, line_of, small};
-use fascicolo_dossier::{Dossier, Error, verify};
+use fascicolo_dossier::{Dossier, Draft, Error, Kind, verify};
 
 /// Changes that turn digits into others, letters into the other case, bytes into newlines and into no UTF-8.
 const FLIPS: [u8; 9] = [0x01, 0x02, 0x04, 0x08, 0x10, 0x20, 0x40, 0x80, 0xff];
@@ -180,4 +180,67 @@ fn a_rebuilt_chain_does_not_meet_its_checkpoint() {
     let found = verify(&path).unwrap();
     assert!(!found.integrity);
     assert_eq!(found.faults[0].file, "checkpoint");
+}
+
+/// Disclosures that are left over belong to the one entry that would be next; any later one tells of a cut.
+#[test]
+fn entries_cut_off_are_missed_even_without_a_checkpoint() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("long.fascicolo");
+    let mut dossier = Dossier::open(&path, "s").unwrap();
+    for i in 0..71 {
+        let private = if i % 3 == 0 { vec![("ran".to_owned(), i.to_string())] } else { Vec::new() };
+        dossier.append(Draft { private, ..Draft::new(Kind::Start) }).unwrap();
+    }
+    dossier.write_checkpoint().unwrap();
+    assert_eq!(verify(&path).unwrap().checkpoint, Some(72));
+    fs::remove_file(path.join("checkpoint")).unwrap();
+    let found = verify(&path).unwrap();
+    assert!(found.integrity && found.checkpoint.is_none(), "{found:?}");
+    let whole = fs::read_to_string(path.join("entries.jsonl")).unwrap();
+    let cut: String = whole.split_inclusive('\n').take(20).collect();
+    for tail in ["", "{\"v\":0"] {
+        fs::write(path.join("entries.jsonl"), format!("{cut}{tail}")).unwrap();
+        let found = verify(&path).unwrap();
+        assert_eq!(found.faults.len(), 1, "{found:?}");
+        assert_eq!((found.faults[0].entry, found.faults[0].file.as_str()), (Some(20), "entries.jsonl"), "{found:?}");
+        assert!(found.faults[0].what.starts_with("is missing, and so are the 49 entries after it"), "{found:?}");
+        for refused in [Dossier::open(&path, "s").map(drop), Dossier::read(&path).map(drop)] {
+            assert!(matches!(&refused, Err(Error::Tampered { fault, .. }) if fault.entry == Some(20)), "{refused:?}");
+        }
+    }
+}
+
+#[test]
+fn verifying_while_another_session_appends_finds_no_cut() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("busy.fascicolo");
+    let mut dossier = Dossier::open(&path, "s").unwrap();
+    let done = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for i in 0..600 {
+                dossier.append(Draft { private: vec![("ran".into(), i.to_string())], ..Draft::new(Kind::Start) }).unwrap();
+            }
+            done.store(true, std::sync::atomic::Ordering::Relaxed);
+        });
+        while !done.load(std::sync::atomic::Ordering::Relaxed) {
+            let found = verify(&path).unwrap();
+            assert!(found.integrity, "{found:?}");
+        }
+    });
+}
+
+#[test]
+fn foreign_files_and_a_written_lock_are_noted() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("small.fascicolo");
+    small(&path);
+    assert!(!verify(&path).unwrap().notes.iter().any(|n| n.contains("belong") || n.starts_with("lock")));
+    fs::write(path.join("thesis.tex"), "…").unwrap();
+    fs::write(path.join("lock"), "pid 7").unwrap();
+    let found = verify(&path).unwrap();
+    assert!(found.integrity);
+    assert!(found.notes.iter().any(|n| n.contains("do not belong") && n.contains("thesis.tex")), "{found:?}");
+    assert!(found.notes.iter().any(|n| n.starts_with("lock holds 5 bytes")), "{found:?}");
 }

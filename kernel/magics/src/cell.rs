@@ -43,6 +43,10 @@ pub fn split(code: &str) -> Result<Cell, MagicError> {
     }
     let mut cell = Cell::default();
     for line in code.lines() {
+        if let Some(name) = line.strip_prefix("%%").filter(|rest| rest.starts_with(|c: char| c.is_ascii_alphabetic())) {
+            let name = name.split_whitespace().next().unwrap_or_default().to_owned();
+            return Err(MagicError::NotFirst { name });
+        }
         let magic = line.strip_prefix('%').filter(|rest| rest.starts_with(|c: char| c.is_ascii_alphabetic()));
         if let Some(rest) = magic {
             let action = parse_line(rest)?;
@@ -105,6 +109,7 @@ mod tests {
             ("%declare c --because 'x", "quotes", "close the quotes"),
             ("%reference new x", "no_body", "begin the cell with `%%reference`"),
             ("%%snapshot\nx", "no_body_taken", "write `%snapshot`"),
+            ("let x = 1;\n%%criterion c\nx", "not_first", "a cell of its own"),
             ("%declare c --because x --set floor=high", "usage", "%help declare"),
             ("%declare c --because x --set floor=inf", "usage", "%help declare"),
         ] {

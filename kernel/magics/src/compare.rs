@@ -32,13 +32,13 @@ pub struct CompareArgs {
     /// Accept a post hoc verdict; recorded
     #[arg(long)]
     pub accept_post_hoc: bool,
-    /// Column with the rows' ids
+    /// With --explore: the column with the rows' ids. Otherwise the reference's declaration names the columns
     #[arg(long, value_name = "COLUMN")]
     pub id: Option<String>,
-    /// Column with the vectors [default: the only list of floats]
+    /// With --explore: the column with the vectors [default: the only list of floats]
     #[arg(long, value_name = "COLUMN")]
     pub vector: Option<String>,
-    /// Column with labels, for criteria that see them
+    /// With --explore: the column with labels, for criteria that see them
     #[arg(long, value_name = "COLUMN")]
     pub label: Option<String>,
 }

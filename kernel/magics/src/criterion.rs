@@ -26,12 +26,24 @@ use std::path::PathBuf;
 ///         },
 ///     }
 ///
-/// A row sees `id` and what it asks for: the measures dot, norm_reference, norm_candidate, cosine, l2, abs_max,
-/// rel_max, rel_undefined, elements_over(atol, rtol), all in float64; label; and the raw vectors reference and
-/// candidate (get(i), iter(), zip(other), argmax()). State is kept in accumulators: Count (add, add_if, add_many), Sum
-/// and Mean (exact), Lowest and Highest (the 5 most extreme rows; Lowest<20> for more), Spread (a histogram). The
-/// verdict is pass_if(condition) or inconclusive(), with because(text), figure(name, unit, &accumulator) and
-/// spread(name, unit, &spread, threshold).
+/// A row has `row.id` (text), and what `sees` asks for:
+///     cosine, l2, dot, norm_reference, norm_candidate, abs_max, rel_max, rel_undefined, elements_over(atol, rtol)
+///         measures of the row in float64, computed by the host; the last one names two of the parameters
+///     label
+///         text from the label column of the reference; needs label = "…" in its [output]
+///     reference, candidate
+///         the raw vectors: len(), get(i), iter(), a.zip(b), argmax(); values as f64
+///
+/// State lives in accumulators, which give the same bits in any order of rows:
+///     Count    add(), add_if(condition), add_many(n); value() is a u64
+///     Sum, Mean    add(value); value(); exact, rounded once at the end
+///     Lowest, Highest    add(value, row.id); value(); the 5 most extreme rows (Lowest<20> for 20)
+///     Spread    add(value); a histogram over any range
+///
+/// The verdict is pass_if(condition) or inconclusive(), followed by .because(text), .figure(name, unit, &accumulator)
+/// at least once, and .spread(name, unit, &spread, Some(threshold)) for a picture. A figure that is not finite (an
+/// accumulator that saw no row) makes the whole answer an error, never a pass. Parameters may name the range that means
+/// something: floor["unitless", -1.0..=1.0] "…".
 #[derive(Debug, Clone, Args)]
 #[command(verbatim_doc_comment)]
 pub struct CriterionArgs {

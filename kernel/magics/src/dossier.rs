@@ -11,11 +11,14 @@ use std::path::PathBuf;
 #[derive(Debug, Clone, Args)]
 pub struct DossierArgs {
     /// What to do
-    #[arg(value_enum, value_name = "status|log|verify")]
+    #[arg(value_enum, value_name = "status|log|show|verify")]
     pub what: DossierWhat,
     /// Another case file than this notebook's or folder's
     #[arg(value_name = "FOLDER")]
     pub path: Option<PathBuf>,
+    /// With `show`: the entry's number
+    #[arg(long, value_name = "NUMBER", required_if_eq("what", "show"))]
+    pub entry: Option<u64>,
 }
 
 /// What to do with a case file.
@@ -25,6 +28,8 @@ pub enum DossierWhat {
     Status,
     /// Its entries, one a line.
     Log,
+    /// One entry with everything that is disclosed of it: what ran, sources, results.
+    Show,
     /// Whether anything in it was changed.
     Verify,
 }

@@ -37,6 +37,12 @@ pub enum MagicError {
         /// The magic.
         name: String,
     },
+    /// `%%name` after other lines.
+    #[error("`%%{name}` takes the whole cell, and does not stand on its first line")]
+    NotFirst {
+        /// The magic.
+        name: String,
+    },
     /// `--help`: not an error, but the end of the line.
     #[error("{text}")]
     Help {
@@ -75,6 +81,7 @@ impl MagicError {
             MagicError::Quotes { .. } => "quotes",
             MagicError::NoBody { .. } => "no_body",
             MagicError::Body { .. } => "no_body_taken",
+            MagicError::NotFirst { .. } => "not_first",
             MagicError::Help { .. } => "help",
         }
     }
@@ -92,6 +99,7 @@ impl MagicError {
                 format!("begin the cell with `%%{name}`; in a shell, give --file or standard input")
             }
             MagicError::Body { name } => format!("write `%{name}`"),
+            MagicError::NotFirst { name } => format!("put `%%{name}` and what follows in a cell of its own"),
             MagicError::Help { .. } => String::new(),
         }
     }

@@ -34,3 +34,29 @@ pub fn page(magic: Option<&str>) -> Option<String> {
         }
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_magics_page_says_what_it_does_and_has_what_the_errors_promise() {
+        for command in crate::grammar().get_subcommands() {
+            let page = page(Some(command.get_name())).unwrap();
+            assert!(page.lines().next().unwrap().len() > 20, "{page}");
+            assert!(page.contains("Usage: "), "{page}");
+        }
+        let criterion = page(Some("%criterion")).unwrap();
+        for word in ["criterion! {", "sees: {", "Lowest", "Spread", "elements_over(atol, rtol)", "argmax()", "because("]
+        {
+            assert!(criterion.contains(word), "{word} is not in\n{criterion}");
+        }
+        let reference = page(Some("reference")).unwrap();
+        for word in ["[output]", "vector = ", "[[weights]]", "goal = ", "sha256"] {
+            assert!(reference.contains(word), "{word} is not in\n{reference}");
+        }
+        assert!(page(Some("nothing")).is_none());
+        assert!(page(None).unwrap().contains("%compare"));
+    }
+}

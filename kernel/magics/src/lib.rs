@@ -21,24 +21,17 @@ pub use error::MagicError;
 use clap::{CommandFactory, FromArgMatches, Subcommand};
 
 /// Everything a cell or a command line can ask for besides Rust. A new magic does not compile until it is handled
-/// everywhere.
+/// everywhere. Each magic's help is the page of its arguments: a word here would take its place.
 #[derive(Debug, Clone, Subcommand)]
+#[allow(missing_docs)]
 pub enum Action {
-    /// Declare what must be reproduced, or show it
     Reference(reference::ReferenceArgs),
-    /// Record system, interpreter, packages and git state
     Snapshot(snapshot::SnapshotArgs),
-    /// Probe the machine layer by layer, without ever falling back
     Probe(probe::ProbeArgs),
-    /// Compile a criterion of your own, or show and list criteria
     Criterion(criterion::CriterionArgs),
-    /// Seal a criterion, its parameters and the reason before the candidate is opened
     Declare(declare::DeclareArgs),
-    /// Compare a candidate's embeddings with the reference under a declared criterion
     Compare(compare::CompareArgs),
-    /// Look at the case file, or verify it
     Dossier(dossier::DossierArgs),
-    /// Explain a magic
     Help(help::HelpArgs),
 }
 

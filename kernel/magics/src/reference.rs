@@ -11,6 +11,9 @@ use std::path::PathBuf;
 ///     preprocessing = "…"
 ///     [output]                            # one example of a valid output, against which candidates are compared
 ///     path = "reference.parquet"
+///     id = "doc"                          # the id column, if it is not named `id`
+///     vector = "emb"                      # the vector column, if there are several
+///     label = "section"                   # the label column, for criteria that see labels
 ///     [code]
 ///     revision = "3f2a…"
 ///     entry = "embed.py"
@@ -33,6 +36,7 @@ pub struct ReferenceArgs {
     #[arg(value_enum, value_name = "new|show")]
     pub what: ReferenceWhat,
     /// The reference's name
+    #[arg(required_if_eq("what", "new"))]
     pub name: Option<String>,
     /// In a shell: a file with the body [default: standard input]
     #[arg(long, value_name = "FILE")]

@@ -10,7 +10,7 @@ use fascicolo_contract::measure::{MeasureTrouble, measure_rows};
 use fascicolo_contract::verdict::{Judgement, Verdict};
 use fascicolo_contract::{Obstacle, Standing};
 use fascicolo_criterion::{Admitted, Finished};
-use fascicolo_dossier::{Draft, FileSeen, Kind, View};
+use fascicolo_dossier::{Draft, FileSeen, Kind};
 use fascicolo_embeddings::{Columns, Comparison, Named};
 use fascicolo_magics::compare::CompareArgs;
 use serde_json::{Value, json};
@@ -42,12 +42,8 @@ pub fn perform(
     ledger::probe_allows(&session.dossier)?;
     let name = args.criterion.as_deref().unwrap_or("cosine");
     let mut found = criterion::find(session, name)?;
-    let terms = if args.explore { exploring(args, &found.admitted) } else { declared(session, args, &mut found)? };
+    let mut terms = if args.explore { exploring(args, &found.admitted) } else { declared(session, args, &mut found)? };
     found.admitted.check_parameters(&terms.parameters)?;
-    if found.admitted.description.wants_labels && terms.columns.label.is_none() {
-        return Err(labels_wanted(name, args.explore));
-    }
-
     // Where a path leads is settled once: a link that changes meanwhile leads nobody elsewhere.
     let place_of = |path: &Path| std::fs::canonicalize(session.resolve(path)).unwrap_or_else(|_| session.resolve(path));
     let (reference, candidate) = (place_of(&args.reference), place_of(&args.candidate));
@@ -57,18 +53,29 @@ pub fn perform(
     let stamps = (files::stamp(&reference), files::stamp(&candidate));
     let of_reference = files::seen("reference", &reference, &reading(&args.reference))?;
     let digest = &of_reference[0].sha256;
+    if args.explore {
+        known_reference(session, &mut terms, digest)?;
+    }
     if let Some(declared) = terms.reference.as_ref().filter(|declared| declared.output != *digest) {
         return Err(not_the_reference(args, declared, digest));
     }
+    if found.admitted.description.wants_labels && terms.columns.label.is_none() {
+        return Err(labels_wanted(name, args.explore));
+    }
     let of_candidate = files::seen("candidate", &candidate, &reading(&args.candidate))?;
-    let mut content = Content { files: of_candidate.iter().map(|f| f.sha256.clone()).collect(), rows: None };
-    // The reference's own bytes are read by every comparison; that tells nothing about a candidate.
-    content.files.retain(|file| file != digest);
+    let mut content = Content::of(&of_candidate, digest);
     let before = session.dossier.size();
     opened(session, place, args, &of_reference, &of_candidate)?;
 
     let watch = watching("matching rows by id".into());
-    let comparison = Comparison::open(&reference, &candidate, &terms.columns, &watch)?;
+    let comparison = Comparison::open(&reference, &candidate, &terms.columns, &watch).map_err(|error| {
+        let mut failure = Failure::from(error);
+        // Outside exploring the reference's declaration names the columns, and options cannot.
+        if !args.explore && ["--id", "--vector", "--label"].iter().any(|option| failure.next.contains(option)) {
+            failure.next = "write the candidate's columns under the names that the reference was declared with".into();
+        }
+        failure
+    })?;
     let judged = judge(session, &comparison, &found.admitted, &terms.parameters, front)?;
     if stamps != (files::stamp(&reference), files::stamp(&candidate)) {
         return Err(Failure {
@@ -91,7 +98,7 @@ pub fn perform(
             Judgement::Inconclusive => Verdict::Inconclusive,
         },
     };
-    let late = terms.seal.as_ref().and_then(|seal| late(&session.dossier, name, seal, &content, before));
+    let late = terms.seal.as_ref().and_then(|seal| ledger::late(&session.dossier, name, seal, &content, before));
     let post_hoc_because = if args.explore { None } else { terms.changed.clone().or(late) };
     let given = Given {
         args,
@@ -108,22 +115,6 @@ pub fn perform(
     done.standing = given.standing();
     done.counts = (!args.explore).then_some(done.standing);
     Ok(done)
-}
-
-/// Why the seal came too late for this content, if it did: the content was read before an identical seal stood, or while
-/// another seal of this criterion was in force. Going back to a seal that stood then is no new choice.
-fn late(log: &View, name: &str, seal: &Seal, content: &Content, before: u64) -> Option<String> {
-    let first = ledger::first_opened(log, content).filter(|&entry| entry < before)?;
-    match ledger::seal_in_force(log, name, first) {
-        Some(then) if then.same_content(seal) => None,
-        Some(then) => Some(format!(
-            "the candidate's content was first read in entry {first}, when the seal of entry {} was in force and not this one",
-            then.entry
-        )),
-        None => Some(format!(
-            "the candidate's content was first read in entry {first}, when criterion `{name}` was not sealed"
-        )),
-    }
 }
 
 fn labels_wanted(name: &str, exploring: bool) -> Failure {
@@ -165,6 +156,20 @@ fn exploring(args: &CompareArgs, criterion: &Admitted) -> Terms {
     }
     let columns = Columns { id: args.id.clone(), vector: args.vector.clone(), label: args.label.clone() };
     Terms { reference: None, seal: None, parameters, open, changed: None, columns }
+}
+
+/// Exploring the declared reference's own output: its columns are known, where no option names others.
+fn known_reference(session: &Session, terms: &mut Terms, digest: &str) -> Result<(), Failure> {
+    let Some(reference) = ledger::reference(&session.dossier).filter(|r| r.output == digest) else { return Ok(()) };
+    let stored = session.stored(reference.entry)?;
+    let named =
+        |column: &str| stored.pointer(&format!("/output/named/{column}")).and_then(Value::as_str).map(str::to_owned);
+    let columns = &mut terms.columns;
+    columns.id = columns.id.take().or_else(|| named("id"));
+    columns.vector = columns.vector.take().or_else(|| named("vector"));
+    columns.label = columns.label.take().or_else(|| named("label"));
+    terms.reference = Some(reference);
+    Ok(())
 }
 
 /// The columns that the reference was declared with; an option may repeat one of them, and not name another.
@@ -332,7 +337,9 @@ impl Given<'_> {
         candidate: Vec<FileSeen>,
     ) -> Result<Fact, Failure> {
         let description = &self.admitted.description;
-        let parameters = declare::parameters(&self.terms.parameters);
+        // A number that exploring had to put in place of one that nobody chose is not shown as chosen.
+        let chosen = self.terms.parameters.iter().filter(|(name, _)| !self.terms.open.contains(name)).cloned();
+        let parameters = declare::parameters(&chosen.collect::<Vec<_>>());
         let criterion = json!({
             "name": self.name, "version": description.version, "digest": self.digest, "parameters": parameters,
             "meaning": description.meaning, "not_given": self.terms.open,
@@ -346,11 +353,7 @@ impl Given<'_> {
             Judged::Finished(finished) => {
                 let per_row = finished.fuel as f64 / finished.rows.max(1) as f64;
                 // Exploring judges nothing: a sentence about bounds would be one about bounds nobody chose.
-                let reason = if self.args.explore {
-                    "exploring: no verdict".to_owned()
-                } else {
-                    finished.outcome.reason.clone()
-                };
+                let reason = if self.args.explore { String::new() } else { finished.outcome.reason.clone() };
                 let mut histograms = figures::histograms(&finished.outcome);
                 if !self.terms.open.is_empty() {
                     histograms.as_array_mut().into_iter().flatten().for_each(|h| h["threshold"] = Value::Null);
@@ -379,14 +382,17 @@ impl Given<'_> {
         let side = |named: &Named| json!({ "id": named.id, "vector": named.vector, "label": named.label });
         let mut notes = Vec::new();
         if of == to {
-            notes.push("the candidate's bytes are the reference's own: this compares a file with itself");
+            notes.push("the candidate's bytes are the reference's own: this compares a file with itself".to_owned());
+        }
+        for (entry, require) in ledger::unmet_requirements(&session.dossier) {
+            notes.push(format!("the probe of entry {entry} required {require} and did not find it; a later probe required something else"));
         }
         let result = json!({
             "verdict": self.verdict.name(),
             "post_hoc": self.post_hoc_because.is_some(),
             "post_hoc_because": self.post_hoc_because,
             "post_hoc_accepted": self.args.accept_post_hoc,
-            "reason": reason,
+            "reason": Some(reason).filter(|reason| !reason.is_empty()),
             "structure": figures::structure(comparison.structure(), obstacles),
             "figures": figures,
             "histograms": histograms,

@@ -86,6 +86,10 @@ fn define(session: &mut Session, name: &str, body: &str, place: &Place, front: &
             "give yours another name, so that nobody takes one for the other",
         ));
     }
+    if body.trim().is_empty() {
+        let what = format!("criterion `{name}` has an empty body");
+        return Err(Failure::usage("empty_body", what, "`%help criterion` shows a whole criterion"));
+    }
     // The component goes into the case file for good, texts of the source with it.
     let masked = fascicolo_environment::mask(body).count();
     if masked > 0 {
@@ -193,6 +197,7 @@ fn show(log: Option<&View>, name: Option<&str>) -> Result<Done, Failure> {
     let admitted = host::Host::new()?.admit(name, &component)?;
     let mut result = describe(&admitted.description);
     result["digest"] = json!(digest(&component));
+    result["source_digest"] = json!(fascicolo_criterion::digest(source.as_bytes()));
     result["bytes"] = json!(component.len());
     result["source"] = json!(source);
     Ok(Done::shown("criterion", result))

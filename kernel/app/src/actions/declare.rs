@@ -34,7 +34,7 @@ pub fn perform(session: &mut Session, args: &DeclareArgs, place: &Place) -> Resu
         return session.record(place, Kind::Declare, "declare", Fact { body, result, ..Fact::default() });
     }
     let parameters = parameters(&args.set);
-    let opened: Vec<String> = ledger::opened(&session.dossier);
+    let opened = ledger::opened(&session.dossier, &reference.output);
     let sealed = json!({
         "criterion": args.name, "digest": found.digest, "parameters": parameters,
         "reference": reference.identity, "output": reference.output,

@@ -2,6 +2,7 @@
 
 use super::Done;
 use crate::failure::Failure;
+use crate::ledger;
 use fascicolo_contract::Standing;
 use fascicolo_dossier::{Dossier, Kind, RecordV0, View};
 use fascicolo_magics::dossier::DossierWhat;
@@ -9,30 +10,63 @@ use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::path::Path;
 
-pub fn perform(what: DossierWhat, path: &Path) -> Result<Done, Failure> {
+pub fn perform(what: DossierWhat, entry: Option<u64>, path: &Path) -> Result<Done, Failure> {
     match what {
         DossierWhat::Status => Ok(Done::shown("dossier_status", status(&Dossier::read(path)?))),
         DossierWhat::Log => Ok(Done::shown("dossier_log", log(&Dossier::read(path)?))),
+        DossierWhat::Show => show(&Dossier::read(path)?, entry.unwrap_or_default()),
         DossierWhat::Verify => verify(path),
     }
 }
 
 fn status(log: &View) -> Value {
     let sessions: BTreeSet<&str> = log.records().map(|r| r.session.as_str()).collect();
-    let verdicts: Vec<Value> = log
-        .records()
-        .filter(|r| r.kind == Kind::Verdict)
-        .map(|r| {
-            json!({
-                "entry": r.seq, "verdict": r.body["verdict"], "post_hoc": r.body["post_hoc"],
-                "criterion": r.body["criterion"], "wall": r.wall,
-            })
-        })
-        .collect();
+    let verdicts: Vec<Value> = log.records().filter(|r| r.kind == Kind::Verdict).map(|r| verdict(log, r)).collect();
+    let judged = |opened: &RecordV0| log.records().any(|r| r.kind == Kind::Verdict && r.start == opened.start);
+    let unjudged = log.records().filter(|r| r.kind == Kind::Opened && !judged(r)).count();
     json!({
         "path": log.path().display().to_string(), "origin": log.origin(), "entries": log.size(), "root": log.root_hex(),
-        "sessions": sessions.len(), "verdicts": verdicts, "blobs_bytes": folder_bytes(&log.path().join("blobs")),
+        "sessions": sessions.len(), "reference": ledger::reference(log).map(|r| r.name), "verdicts": verdicts,
+        "opened_without_verdict": unjudged, "blobs_bytes": folder_bytes(&log.path().join("blobs")),
     })
+}
+
+/// A verdict in the words of a status: what was compared, under what, and what came of it.
+fn verdict(log: &View, record: &RecordV0) -> Value {
+    let body = &record.body;
+    json!({
+        "entry": record.seq, "verdict": body["verdict"], "post_hoc": body["post_hoc"],
+        "post_hoc_accepted": body["post_hoc_accepted"], "explore": body["explore"], "candidate": candidate(log, record),
+        "criterion": body["criterion"], "parameters": body["parameters"], "expect": body["expect"], "met": body["met"],
+        "when": record.wall,
+    })
+}
+
+/// The candidate as the user named it, where that is still disclosed; else by its digest.
+fn candidate(log: &View, record: &RecordV0) -> String {
+    let opened = log.records().rev().find(|r| r.seq <= record.seq && r.kind == Kind::Opened && r.start == record.start);
+    let path = opened.and_then(|r| log.value(r.seq, "candidate.path").ok().flatten());
+    let digest = record.reads.iter().find(|f| f.role == "candidate").map(|f| short(&f.sha256)).unwrap_or_default();
+    path.unwrap_or(digest)
+}
+
+/// One entry with everything that is disclosed of it.
+fn show(log: &View, entry: u64) -> Result<Done, Failure> {
+    let record = log.record(entry).ok_or_else(|| {
+        let what = format!("there is no entry {entry}; the case file has {}", log.size());
+        Failure::usage("no_such_entry", what, "`%dossier log` lists them")
+    })?;
+    let mut values = Vec::new();
+    for field in record.committed.keys() {
+        values.push(json!({ "field": field, "value": log.value(entry, field)? }));
+    }
+    let leaf = record.to_leaf().map(|leaf| fascicolo_dossier::to_hex(&fascicolo_dossier::leaf_hash(&leaf)));
+    let result = json!({
+        "seq": record.seq, "kind": record.kind, "wall": record.wall, "session": record.session,
+        "cell": record.cell.as_ref().map(|c| c.n), "start": record.start, "status": record.status,
+        "reads": record.reads, "body": record.body, "values": values, "leaf": leaf.ok(),
+    });
+    Ok(Done::shown("dossier_entry", result))
 }
 
 fn folder_bytes(folder: &Path) -> u64 {
@@ -61,8 +95,11 @@ fn summary(log: &View, record: &RecordV0) -> String {
     match record.kind {
         Kind::Start => match log.value(record.seq, "ran") {
             Ok(Some(ran)) => {
-                let first = ran.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
-                first.chars().take(70).collect()
+                // What was done, rather than the comment above it.
+                let first = |says: fn(&&str) -> bool| ran.lines().find(says).map(str::to_owned);
+                let magic = first(|line| line.starts_with('%'));
+                let line = magic.or_else(|| first(|line| !line.trim().is_empty())).unwrap_or_default();
+                line.chars().take(100).collect()
             }
             Ok(None) => "(redacted)".to_owned(),
             Err(error) => format!("({error})"),
@@ -72,12 +109,18 @@ fn summary(log: &View, record: &RecordV0) -> String {
         Kind::Criterion => format!("{} {}", body("name"), short(&body("digest"))),
         Kind::Declare => format!("{} {}", body("criterion"), record.body["parameters"]),
         Kind::Opened => {
-            let candidate = record.reads.iter().find(|f| f.role == "candidate");
-            candidate.map(|f| format!("candidate {}", short(&f.sha256))).unwrap_or_default()
+            let digest = record.reads.iter().find(|f| f.role == "candidate").map(|f| short(&f.sha256));
+            format!("{} ({})", candidate(log, record), digest.unwrap_or_default())
         }
         Kind::Verdict => {
-            let post_hoc = if record.body["post_hoc"] == true { " (post hoc)" } else { "" };
-            format!("{}{post_hoc} by {}", body("verdict"), body("criterion"))
+            let post_hoc = match (record.body["post_hoc"] == true, record.body["post_hoc_accepted"] == true) {
+                (true, true) => " (post hoc, accepted)",
+                (true, false) => " (post hoc)",
+                (false, _) => "",
+            };
+            let expected =
+                if record.body["met"] == true || record.body["explore"] == true { "" } else { ", not as expected" };
+            format!("{}{post_hoc} by {}: {}{expected}", body("verdict"), body("criterion"), candidate(log, record))
         }
         Kind::Probe => format!("require {}", body("require")),
         Kind::Snapshot => short(&body("digest")),
@@ -89,22 +132,42 @@ fn short(digest: &str) -> String {
     digest.chars().take(12).collect()
 }
 
+/// Integrity of every byte; then, on a log that has it, the order that its own entries claim.
 fn verify(path: &Path) -> Result<Done, Failure> {
     let verification = fascicolo_dossier::verify(path)?;
+    let order = match verification.faults.is_empty() {
+        true => ledger::order_faults(&Dossier::read(path)?),
+        false => Vec::new(),
+    };
+    let mut faults: Vec<(String, Value)> = verification
+        .faults
+        .iter()
+        .map(|f| (f.to_string(), json!({ "entry": f.entry, "file": f.file, "what": f.what })))
+        .collect();
+    faults.extend(order.iter().map(|(entry, what)| {
+        let what = format!("the verdict breaks the rule of the seal: {what}");
+        (format!("entry {entry}: {what}"), json!({ "entry": entry, "file": "entries.jsonl", "what": what }))
+    }));
     let result = json!({
-        "holds": verification.integrity, "path": path.display().to_string(), "origin": verification.origin,
-        "entries": verification.entries, "root": verification.root, "faults": verification.faults,
-        "unproved_tail": verification.unproved_tail, "torn": verification.torn, "notes": verification.notes,
+        "holds": faults.is_empty(), "integrity": verification.integrity, "order": verification.integrity && order.is_empty(),
+        "path": path.display().to_string(), "origin": verification.origin,
+        "entries": verification.entries, "root": verification.root,
+        "faults": faults.iter().map(|(_, fault)| fault.clone()).collect::<Value>(),
+        // Without a checkpoint, entries may have been cut off and nobody could tell.
+        "checkpoint": verification.unproved_tail < verification.entries, "unproved_tail": verification.unproved_tail, "torn": verification.torn, "notes": verification.notes,
     });
     let mut done = Done::shown("dossier_verify", result);
-    if let Some(fault) = verification.faults.first() {
+    if verification.unproved_tail == verification.entries {
+        done.standing = Standing::CannotTell;
+    }
+    if let Some((first, _)) = faults.first() {
         done.standing = Standing::DoesNotHold;
         done.then_fails = Some(Failure {
-            place: Some(fault.place()),
+            place: Some(path.display().to_string()),
             standing: Standing::DoesNotHold,
             ..Failure::refused(
                 "verification_failed",
-                format!("{} of the case file is not as it was written: {fault}", path.display()),
+                format!("{} does not verify: {first}", path.display()),
                 "do not rely on it; compare it with an earlier copy or an export",
             )
         });

@@ -68,7 +68,7 @@ pub fn perform(session: &mut Session, magic: &Magic, place: &Place, front: &dyn 
             // What was written so far is under a checkpoint before anybody verifies it.
             session.close()?;
             let path = args.path.as_ref().map_or_else(|| session.dossier.path().to_owned(), |p| session.resolve(p));
-            dossier::perform(args.what, &path)
+            dossier::perform(args.what, args.entry, &path)
         }
         Action::Help(args) => help(args.magic.as_deref()),
     }
@@ -79,13 +79,15 @@ pub fn perform_reading(action: &Action, default_dossier: &Path) -> Option<Result
     match action {
         Action::Dossier(args) => {
             let path = args.path.clone().unwrap_or_else(|| default_dossier.to_owned());
-            Some(dossier::perform(args.what, &path))
+            Some(dossier::perform(args.what, args.entry, &path))
         }
         Action::Help(args) => Some(help(args.magic.as_deref())),
         Action::Criterion(args) if !args.defines() => Some(criterion::look(args, read(default_dossier).as_ref())),
-        Action::Reference(args) if args.what == ReferenceWhat::Show => {
-            Some(Dossier::read(default_dossier).map_err(Failure::from).and_then(|log| reference::show(&log)))
-        }
+        Action::Reference(args) if args.what == ReferenceWhat::Show => Some(
+            Dossier::read(default_dossier)
+                .map_err(Failure::from)
+                .and_then(|log| reference::show(&log, args.name.as_deref())),
+        ),
         Action::Reference(_)
         | Action::Snapshot(_)
         | Action::Probe(_)

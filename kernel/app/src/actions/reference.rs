@@ -89,19 +89,20 @@ pub fn perform(
 ) -> Result<Done, Failure> {
     match args.what {
         ReferenceWhat::New => new(session, args.name.as_deref(), body, place, front),
-        ReferenceWhat::Show => show(&session.dossier),
+        ReferenceWhat::Show => show(&session.dossier, args.name.as_deref()),
     }
 }
 
-/// The declared reference.
-pub fn show(log: &View) -> Result<Done, Failure> {
+/// The declared reference; one of another name is not shown in its place.
+pub fn show(log: &View, name: Option<&str>) -> Result<Done, Failure> {
     let reference = ledger::reference(log).ok_or_else(|| {
-        Failure::refused(
-            "no_reference",
-            "no reference is declared in this case file",
-            "begin with a `%%reference new NAME` cell",
-        )
+        let next = "begin with a `%%reference new NAME` cell";
+        Failure::refused("no_reference", "no reference is declared in this case file", next)
     })?;
+    if let Some(other) = name.filter(|name| *name != reference.name) {
+        let what = format!("the declared reference is `{}`, not `{other}`", reference.name);
+        return Err(Failure::usage("other_reference", what, "`%dossier log` lists the references declared before"));
+    }
     Ok(Done::shown("reference", super::stored(log, reference.entry)?))
 }
 
@@ -115,15 +116,15 @@ fn new(
     let name =
         name.ok_or_else(|| Failure::usage("usage", "`%%reference new` needs a name", "write `%%reference new NAME`"))?;
     let form: Form = toml::from_str(body).map_err(|error| {
-        let line = error.span().map(|span| body[..span.start.min(body.len())].lines().count().max(1) + 1);
+        let line = error.span().map(|span| body[..span.start.min(body.len())].lines().count().max(1));
         Failure {
-            place: line.map(|l| format!("line {l} of the cell")),
+            place: line.map(|l| format!("line {l} of the form")),
             ..Failure::usage(
                 "reference_form",
                 format!(
                     "the reference cannot be read: {}{}",
                     error.message(),
-                    line.map(|l| format!(" (line {l} of the cell)")).unwrap_or_default()
+                    line.map(|l| format!(" (line {l} of the form)")).unwrap_or_default()
                 ),
                 "`%help reference` shows the whole form",
             )
@@ -197,7 +198,16 @@ fn output(session: &Session, form: &Output, front: &dyn FrontEnd, reads: &mut Ve
         Watching { what: format!("reading {}", files::shown(&form.path)), front, interrupt: session.interrupt.clone() };
     let seen = files::seen("reference", &path, &watch)?;
     let columns = Columns { id: form.id.clone(), vector: form.vector.clone(), label: form.label.clone() };
-    let comparison = Comparison::open(&path, &path, &columns, &watch)?;
+    let comparison = Comparison::open(&path, &path, &columns, &watch).map_err(|error| {
+        // Columns are named in the form here, not by options.
+        let mut failure = Failure::from(error);
+        for column in ["id", "vector", "label"] {
+            if failure.next.contains(&format!("--{column}")) {
+                failure.next = format!("name the column under [output]: {column} = \"NAME\"");
+            }
+        }
+        failure
+    })?;
     let structure = comparison.structure();
     if let Some(obstacle) = structure.obstacles.first() {
         return Err(Failure {

@@ -6,7 +6,7 @@ use crate::front::FrontEnd;
 use crate::session::{Fact, Place, Session};
 use fascicolo_contract::Standing;
 use fascicolo_dossier::Kind;
-use fascicolo_environment::snapshot::{Request, Snapshot};
+use fascicolo_environment::snapshot::{Layer, Request, Snapshot};
 use fascicolo_magics::snapshot::SnapshotArgs;
 use serde_json::json;
 
@@ -36,5 +36,15 @@ pub fn perform(
     .map(|(name, _)| *name)
     .collect();
     let fact = Fact { body: json!({ "digest": digest, "read": layers }), result, ..Fact::default() };
-    session.record(place, Kind::Snapshot, "snapshot", fact)
+    let mut done = session.record(place, Kind::Snapshot, "snapshot", fact)?;
+    if let (Some(python), Layer::NotRead { because }) = (&args.python, &snapshot.interpreter) {
+        // What was named must be there; the other layers are recorded all the same.
+        let what = format!("the interpreter {} could not be read: {because}", python.display());
+        done.standing = Standing::CannotTell;
+        done.then_fails = Some(Failure {
+            standing: Standing::CannotTell,
+            ..Failure::refused("interpreter_not_read", what, "give the path of a Python interpreter")
+        });
+    }
+    Ok(done)
 }

@@ -189,7 +189,7 @@ impl Explain for RustCellError {
                     .to_owned()
             }
             RustCellError::RefusedDirective { directive, .. } if directive.starts_with('!') => {
-                "run a program with `%run -- …`, or put parentheses around a Rust expression that begins with `!`"
+                "use a terminal for programs; put parentheses around a Rust expression that begins with `!`"
                     .to_owned()
             }
             RustCellError::RefusedDirective { .. } => "remove the line; `:help` lists evcxr's directives".to_owned(),

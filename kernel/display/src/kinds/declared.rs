@@ -57,6 +57,16 @@ fn object(map: &Map<String, Value>) -> String {
     if parts.is_empty() { NOT_RECORDED.to_owned() } else { parts.join(", ") }
 }
 
+/// The range of a parameter that means something.
+fn range(parameter: &Value) -> String {
+    match (maybe(parameter, "least"), maybe(parameter, "most")) {
+        (Some(least), Some(most)) => format!("{least} to {most}"),
+        (Some(least), None) => format!("at least {least}"),
+        (None, Some(most)) => format!("at most {most}"),
+        (None, None) => "any".to_owned(),
+    }
+}
+
 fn warnings(v: &Value) -> Vec<Item> {
     list(v, "warnings").iter().map(|w| Item::new(Mark::Open, format!("warning: {}", scalar(w)))).collect()
 }
@@ -65,11 +75,12 @@ pub fn criterion(v: &Value) -> Doc {
     let version = maybe(v, "version").map_or_else(String::new, |version| format!(" {version}"));
     let mut doc = Doc::titled("CRITERION", Tone::Plain, format!("{}{version}", text(v, "name")));
     doc.say(text(v, "meaning"));
-    let row = |p: &Value| vec![text(p, "name"), text(p, "unit"), text(p, "meaning")];
+    let row = |p: &Value| vec![text(p, "name"), text(p, "unit"), range(p), text(p, "meaning")];
     let rows = list(v, "parameters").iter().map(row).collect();
-    doc.table(Table { caption: String::new(), head: vec!["parameter", "unit", "meaning"], rows });
+    doc.table(Table { caption: String::new(), head: vec!["parameter", "unit", "range", "meaning"], rows });
     let mut facts = vec![];
-    for (path, name) in [("measures", "measures"), ("wants", "wants")] {
+    // What a row carries: a list that is there and empty is an answer too.
+    for (path, name) in [("measures", "sees measures"), ("wants", "sees besides")] {
         facts.push(Fact::new(name, text(v, path)));
     }
     if at(v, "bytes").is_some() {
@@ -81,6 +92,9 @@ pub fn criterion(v: &Value) -> Doc {
     facts.push(Fact::digest("component digest", text(v, "digest")));
     facts.push(Fact::digest("source digest", text(v, "source_digest")));
     doc.facts(facts);
+    if let Some(source) = maybe(v, "source") {
+        doc.blocks.push(Block::Verbatim(source));
+    }
     doc
 }
 

@@ -14,6 +14,7 @@ pub fn status(v: &Value) -> Doc {
         Fact::new("origin", text(v, "origin")),
         Fact::new("entries", count(v, "entries")),
         Fact::digest("root", text(v, "root")),
+        Fact::new("reference", text(v, "reference")),
         Fact::new("sessions", count(v, "sessions")),
         Fact::new("blobs", format!("{} bytes", count(v, "blobs_bytes"))),
     ];
@@ -27,6 +28,11 @@ pub fn status(v: &Value) -> Doc {
     let hidden = verdicts.len().saturating_sub(VERDICTS);
     let items = verdicts.iter().skip(hidden).map(|verdict| Item::new(mark(verdict), one_verdict(verdict)));
     doc.items(items.collect());
+    if let Some(opened) = at(v, "opened_without_verdict").and_then(Value::as_u64).filter(|&n| n > 0) {
+        doc.say(format!(
+            "{opened} more opened without a verdict: an error ended the comparison. %dossier log names them."
+        ));
+    }
     if hidden > 0 {
         doc.say(format!("{hidden} earlier verdicts are not shown; %dossier log has them all."));
     }
@@ -41,23 +47,38 @@ fn mark(verdict: &Value) -> Mark {
     }
 }
 
+/// `pass: batch-1.parquet, by cosine (floor = 0.9), entry 18, 2026-…`
 fn one_verdict(verdict: &Value) -> String {
-    let Some(fields) = verdict.as_object() else {
+    if !verdict.is_object() {
         return scalar(verdict);
-    };
-    let mut out = text(verdict, "verdict");
-    if flag(verdict, "post_hoc") == Some(true) {
-        out.push_str(" (POST HOC)");
     }
-    for (key, value) in fields.iter().filter(|(key, _)| !matches!(key.as_str(), "verdict" | "post_hoc")) {
-        let value = match value {
-            Value::Object(inner) => {
-                inner.get("name").or_else(|| inner.get("path")).map_or_else(|| scalar(value), scalar)
-            }
-            Value::String(s) => crate::visible::short_digest(s),
-            other => scalar(other),
-        };
-        out.push_str(&format!(", {key} {value}"));
+    let mut out = match flag(verdict, "explore") {
+        Some(true) => "explored, no verdict".to_owned(),
+        _ => text(verdict, "verdict"),
+    };
+    if flag(verdict, "post_hoc") == Some(true) {
+        out.push_str(if flag(verdict, "post_hoc_accepted") == Some(true) {
+            " (POST HOC, accepted)"
+        } else {
+            " (POST HOC)"
+        });
+    }
+    if let Some(candidate) = maybe(verdict, "candidate") {
+        out.push_str(&format!(": {candidate}"));
+    }
+    if let Some(criterion) = maybe(verdict, "criterion") {
+        let parameters = maybe(verdict, "parameters").map(|p| format!(" ({p})")).unwrap_or_default();
+        out.push_str(&format!(", by {criterion}{parameters}"));
+    }
+    match (maybe(verdict, "expect").as_deref(), flag(verdict, "met"), flag(verdict, "explore")) {
+        (Some(expected), Some(false), Some(false) | None) => out.push_str(&format!(", not as expected ({expected})")),
+        (Some(expected), Some(true), Some(false) | None) if expected != "pass" => out.push_str(", as expected"),
+        _ => {}
+    }
+    for key in ["entry", "when"] {
+        if let Some(value) = maybe(verdict, key) {
+            out.push_str(&format!(", {}{value}", if key == "entry" { "entry " } else { "" }));
+        }
     }
     out
 }
@@ -70,16 +91,41 @@ pub fn log(v: &Value) -> Doc {
     };
     let mut doc = Doc::titled("DOSSIER LOG", Tone::Plain, about);
     let row = |e: &Value| {
-        ["seq", "kind", "status", "wall", "summary"].map(|k| maybe(e, k).unwrap_or_else(|| "–".to_owned())).to_vec()
+        let cell = |key: &str| maybe(e, key).unwrap_or_else(|| "–".to_owned());
+        ["seq", "kind", "status", "wall", "summary"].map(cell).to_vec()
     };
     let rows = entries.iter().map(row).collect();
-    doc.table(Table { caption: String::new(), head: vec!["entry", "kind", "status", "wall time", "summary"], rows });
+    doc.table(Table { caption: String::new(), head: vec!["entry", "kind", "status", "when (UTC)", "what"], rows });
+    doc
+}
+
+/// One entry, with everything that is disclosed of it.
+pub fn entry(v: &Value) -> Doc {
+    let mut doc = Doc::titled(format!("ENTRY {}", text(v, "seq")), Tone::Plain, text(v, "kind"));
+    let mut facts: Vec<Fact> = ["wall", "session", "cell", "start", "status"]
+        .iter()
+        .filter_map(|key| Some(Fact::new(*key, maybe(v, key)?)))
+        .collect();
+    let files = list(v, "reads").iter().map(|f| Fact::digest(text(f, "role"), text(f, "sha256")));
+    facts.extend(files);
+    facts.push(Fact::digest("leaf hash", text(v, "leaf")));
+    doc.facts(facts);
+    if let Some(body) = at(v, "body") {
+        doc.say("Public facts:");
+        doc.blocks.push(Block::Verbatim(serde_json::to_string_pretty(body).unwrap_or_default()));
+    }
+    for value in list(v, "values") {
+        doc.say(format!("{}:", text(value, "field")));
+        let shown = maybe(value, "value").unwrap_or_else(|| "(redacted)".to_owned());
+        doc.blocks.push(Block::Verbatim(shown));
+    }
     doc
 }
 
 pub fn verification(v: &Value) -> Doc {
     let holds = flag(v, "holds");
     let (word, tone) = match holds {
+        Some(true) if at(v, "checkpoint") == Some(&Value::Bool(false)) => ("CANNOT TELL", Tone::Unsure),
         Some(true) => ("INTEGRITY HOLDS", Tone::Good),
         Some(false) => ("INTEGRITY DOES NOT HOLD", Tone::Bad),
         None => ("RESULT NOT RECORDED", Tone::Plain),
@@ -87,15 +133,14 @@ pub fn verification(v: &Value) -> Doc {
     let mut doc = Doc::titled(word, tone, format!("{} entries", count(v, "entries")));
     let faults = list(v, "faults").iter().map(|fault| {
         let what = maybe(fault, "what").unwrap_or_else(|| scalar(fault));
-        let mut item = Item::new(Mark::Failed, what);
         let entry = maybe(fault, "entry").map(|entry| format!("entry {entry}"));
-        item.aside = entry.into_iter().chain(maybe(fault, "file")).collect::<Vec<_>>().join(", ");
-        item
+        let place = entry.into_iter().chain(maybe(fault, "file")).collect::<Vec<_>>().join(", ");
+        Item::new(Mark::Failed, if place.is_empty() { what } else { format!("{place}: {what}") })
     });
     doc.items(faults.collect());
     doc.facts(vec![Fact::digest("root", text(v, "root")), Fact::new("unproved tail", unproved(v))]);
     doc.items(list(v, "notes").iter().map(|note| Item::new(Mark::Open, scalar(note))).collect());
-    if holds == Some(true) {
+    if holds == Some(true) && tone == Tone::Good {
         // Of what stands beyond the checkpoint, nothing outside the entries themselves is evidence.
         let covered = match at(v, "unproved_tail") {
             Some(tail) if tail.as_u64() == Some(0) || tail.as_bool() == Some(false) => "nothing recorded",

@@ -25,6 +25,7 @@ pub fn document(kind: &str, result: &Value) -> Option<Doc> {
         "probe" => probe::document(result),
         "dossier_status" => dossier::status(result),
         "dossier_log" => dossier::log(result),
+        "dossier_entry" => dossier::entry(result),
         "dossier_verify" => dossier::verification(result),
         "help" => general::help(result),
         "error" => general::error(result),

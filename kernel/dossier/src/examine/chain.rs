@@ -4,11 +4,12 @@
 //! its link set to what entry k hashes to, is the one that entry k + 2 or the checkpoint knows, its link was
 //! changed; else entry k.
 
-use super::{Slot, lines};
+use super::Slot;
 use crate::checkpoint::Checkpoint;
 use crate::fault::Faults;
 use crate::layout::{CHECKPOINT, ENTRIES};
-use crate::record::{FORMAT, Kind, RecordV0, no_prev};
+use crate::record::{FORMAT, Kind, RecordV0, Redaction, no_prev};
+use crate::state::missing;
 use crate::tree::{Frontier, Hash, from_hex, leaf_hash, to_hex};
 
 /// Follows the links and gives every slot the hash it originally had, as far as that can be told.
@@ -111,7 +112,7 @@ pub(super) fn against_checkpoint(
         }
         let what = match tail {
             Some(_) => "is incomplete, although the checkpoint covers it".to_owned(),
-            None => lines::missing(entries, size),
+            None => missing(entries, size),
         };
         faults.add(Some(entries), ENTRIES, what);
         return false;
@@ -162,6 +163,29 @@ pub(super) fn places(slots: &[Slot], faults: &mut Faults) {
         let is_start = named.and_then(|s| slots[s].record.as_ref()).is_some_and(|r| r.kind == Kind::Start);
         if !is_start && !known_to_be_wrong {
             faults.add(entry, ENTRIES, format!("belongs to entry {start}, which is not a start before it"));
+        }
+    }
+}
+
+/// What a redaction names must be a private value of an entry before it.
+pub(super) fn redactions(slots: &[Slot], faults: &mut Faults) {
+    for (seq, slot) in slots.iter().enumerate() {
+        let redacts = slot.record.as_ref().filter(|record| record.kind == Kind::Redact && !faults.of_entry(seq));
+        let Some(record) = redacts else { continue };
+        let listed = record.redactions();
+        if listed.is_empty() {
+            faults.add(Some(seq as u64), ENTRIES, "redacts nothing that can be read");
+        }
+        for Redaction { seq: named, field } in listed {
+            let before = usize::try_from(named).ok().filter(|named| *named < seq);
+            let unreadable = before.is_some_and(|before| slots[before].record.is_none() || faults.of_entry(before));
+            let holds = before.and_then(|before| slots[before].record.as_ref()).is_some_and(|record| {
+                record.committed.contains_key(&field) && !matches!(record.kind, Kind::Log | Kind::Redact | Kind::Sign)
+            });
+            if !holds && !unreadable {
+                let what = format!("redacts `{field}` of entry {named}, which holds no such value before it");
+                faults.add(Some(seq as u64), ENTRIES, what);
+            }
         }
     }
 }

@@ -5,7 +5,7 @@ use crate::checkpoint::Checkpoint;
 use crate::fault::Faults;
 use crate::layout::ENTRIES;
 use crate::record::{NOT_CANONICAL, RecordV0};
-use crate::state::Span;
+use crate::state::{Span, missing};
 use crate::tree::leaf_hash;
 
 /// Most entries that are taken to be missing in one place; a larger jump is taken as a changed number.
@@ -81,13 +81,6 @@ pub(super) fn read(entries: &[u8], checkpoint: Option<&Checkpoint>, faults: &mut
         }
     }
     Lines { slots, tail }
-}
-
-pub(super) fn missing(from: u64, until: u64) -> String {
-    match until - from {
-        1 => "is missing".to_owned(),
-        n => format!("is missing, and so are the {} entries after it", n - 1),
-    }
 }
 
 fn slot(line: Line<'_>, entry: u64, faults: &mut Faults) -> Slot {

@@ -43,6 +43,8 @@ pub(crate) struct Examination {
     /// Offset of an incomplete last line that no checkpoint covers.
     pub(crate) torn_entry: Option<u64>,
     pub(crate) leftover: Option<Leftover>,
+    /// True if a value was redacted since the entries were read.
+    overtaken: bool,
     slots: Vec<Slot>,
     values: BTreeMap<Key, Span>,
     values_bytes: u64,
@@ -53,8 +55,24 @@ pub(crate) struct Examination {
 /// Takes no lock. It reads checkpoint, entries, disclosures, blobs in the order opposite to that in which they are
 /// written: what is read later holds all that what was read before refers to, even while somebody appends.
 pub(crate) fn examine(dossier: &Path, with_files: bool) -> Result<Examination, Error> {
+    for _ in 0..READINGS {
+        let found = examine_once(dossier, with_files)?;
+        if found.faults.is_empty() || !found.overtaken {
+            return Ok(found);
+        }
+    }
+    examine_once(dossier, with_files)
+}
+
+/// How often an examination that found a fault while a redaction went on is made again: a redaction takes out what
+/// was read as there a moment before.
+const READINGS: usize = 4;
+
+fn examine_once(dossier: &Path, with_files: bool) -> Result<Examination, Error> {
     let mut faults = Faults::default();
     let mut notes = Vec::new();
+    let before = disk::identity(&at(dossier, VALUES))?;
+    let settled = disk::length(&at(dossier, VALUES))?;
     let checkpoint_text = disk::read_from(&at(dossier, CHECKPOINT), 0)?;
     let entries = disk::read_from(&at(dossier, ENTRIES), 0)?.unwrap_or_default();
     let values = disk::read_from(&at(dossier, VALUES), 0)?.unwrap_or_default();
@@ -71,14 +89,18 @@ pub(crate) fn examine(dossier: &Path, with_files: bool) -> Result<Examination, E
         &mut notes,
     );
     chain::places(&slots, &mut faults);
+    chain::redactions(&slots, &mut faults);
 
     let commitments = Commitments::of(&slots, &faults);
-    let disclosed = values::check(&values, &slots, &commitments, &mut faults, &mut notes);
+    let disclosed = values::check(&values, settled, &slots, &commitments, &mut faults, &mut notes);
     if with_files {
         files::check_blobs(dossier, &slots, &commitments, &mut faults, &mut notes)?;
         files::check_quarantine(dossier, &slots, &mut faults, &mut notes)?;
     }
+    let redacts = |line: &[u8]| RecordV0::from_leaf(line).is_ok_and(|record| record.kind == Kind::Redact);
+    let since = disk::read_from(&at(dossier, ENTRIES), tail.unwrap_or(entries.len() as u64))?.unwrap_or_default();
     Ok(Examination {
+        overtaken: since.split(|b| *b == b'\n').any(redacts) || before != disk::identity(&at(dossier, VALUES))?,
         faults: faults.into_list(),
         notes,
         checkpoint,

@@ -7,7 +7,7 @@ use crate::disclosure::DisclosureV0;
 use crate::fault::Faults;
 use crate::layout::VALUES;
 use crate::record::Committed;
-use crate::state::{Key, Leftover, Span};
+use crate::state::{Key, Leftover, Span, cut_off};
 
 pub(super) struct Disclosed {
     pub(super) found: BTreeMap<Key, Span>,
@@ -25,9 +25,11 @@ struct Unreadable {
 }
 
 /// Checks every line and every commitment. A line is known by the commitment that it opens, so that a line moved to
-/// another entry is charged to the entry that it belongs to.
+/// another entry is charged to the entry that it belongs to. `settled`: bytes of `values` that stood there before the
+/// entries were read.
 pub(super) fn check(
     values: &[u8],
+    settled: u64,
     slots: &[Slot],
     commitments: &Commitments,
     faults: &mut Faults,
@@ -41,6 +43,7 @@ pub(super) fn check(
     let mut leftover: Option<Leftover> = None;
     let mut previous: Option<Key> = None;
     let mut broken = false;
+    let mut highest = 0;
     let mut at = 0;
     for (number, piece) in values.split_inclusive(|b| *b == b'\n').enumerate() {
         let start = at;
@@ -86,8 +89,11 @@ pub(super) fn check(
             faults.add(Some(d.seq), VALUES, format!("value `{}` is not the one committed to", d.field));
             accounted.insert(named.clone(), ());
         } else if d.seq >= slots.len() as u64 {
-            let left = leftover.get_or_insert(Leftover { at: start, highest: None });
-            left.highest = left.highest.max(Some(d.seq));
+            leftover.get_or_insert(Leftover { at: start });
+            // What was appended while the entries were read may belong to entries that came meanwhile.
+            if d.seq > slots.len() as u64 && at <= settled {
+                highest = highest.max(d.seq);
+            }
         } else if unjudged.is_some_and(|(seq, slot)| slot.record.is_some() && !faults.of_entry(seq)) {
             faults.add(
                 Some(d.seq),
@@ -118,7 +124,7 @@ pub(super) fn check(
             if run.complete || run.count > 1 {
                 faults.add(None, VALUES, format!("{lines} cannot be read and belong to no entry"));
             } else {
-                leftover.get_or_insert(Leftover { at: run.at, highest: None });
+                leftover.get_or_insert(Leftover { at: run.at });
             }
         }
         for key in gap {
@@ -143,9 +149,12 @@ pub(super) fn check(
     }
     let kept = found.keys().filter(|key| commitments.redacted.contains(*key)).count();
     if kept > 0 {
-        notes.push(format!("{kept} redacted values still stand in {VALUES}"));
+        notes.push(format!("{kept} redacted values still stand in {VALUES}; the next session removes them"));
     }
-    if leftover.is_some() {
+    if highest > 0 {
+        let fault = cut_off(slots.len() as u64, highest);
+        faults.add(fault.entry, &fault.file, fault.what);
+    } else if leftover.is_some() {
         notes.push(format!("{VALUES} holds the rest of an interrupted append"));
     }
     Disclosed { found, leftover }
