@@ -464,7 +464,9 @@ fn every_step_that_an_error_advises_exists() {
     declare(&desk, "floor=0.9");
     let other = desk.run(&["compare", &file, &layout("int64-ids.parquet"), "--criterion", "cosine", "--json"]);
     assert_eq!(other.status, 3, "{}", other.stdout);
-    for (page, word) in [("criterion", "criterion! {"), ("reference", "[output]"), ("run", "--allow-errors"), ("compare", "--explore")] {
+    for (page, word) in
+        [("criterion", "criterion! {"), ("reference", "[output]"), ("run", "--allow-errors"), ("compare", "--explore")]
+    {
         let help = desk.run(&["help", page]);
         assert!(help.status == 0 && help.stdout.contains(word), "{page}: {}", help.stdout);
     }

@@ -92,3 +92,23 @@ def test_every_cell_has_its_start_and_its_end_in_the_case_file(tmp_path, program
     kinds = [entry["kind"] for entry in json.loads(log.stdout)]
     assert kinds.count("start") == 5 and kinds.count("end") == 3 and kinds.count("error") == 2, kinds
     assert subprocess.run([program, "dossier", "verify", str(tmp_path / "session.fascicolo")], capture_output=True).returncode == 0
+
+
+def test_a_killed_kernel_leaves_a_case_file_that_verifies_with_every_cell_in_it(tmp_path, program):
+    manager, client = start(tmp_path)
+    for code in ("%help", "%help compare"):
+        client.execute_interactive(code, timeout=60, output_hook=lambda _: None)
+    time.sleep(5)
+    client.execute("std::thread::sleep(std::time::Duration::from_secs(60));")
+    time.sleep(1)
+    manager.provisioner.process.kill()
+    client.stop_channels()
+    manager.cleanup_resources()
+    import json
+
+    dossier = str(tmp_path / "session.fascicolo")
+    checked = subprocess.run([program, "dossier", "verify", dossier, "--json"], capture_output=True, text=True)
+    assert checked.returncode == 0, checked.stdout
+    assert json.loads(checked.stdout)["checkpoint"] is True
+    log = json.loads(subprocess.run([program, "dossier", "log", dossier, "--json"], capture_output=True, text=True).stdout)
+    assert [entry["kind"] for entry in log].count("start") == 3, "the cell that was running is in it"

@@ -35,6 +35,17 @@ pub enum Command {
     Magic(Action),
     /// Run a notebook from top to bottom, without Jupyter
     Run(crate::runner::RunArgs),
+    /// Check an exported case, without executing anything of it
+    Verify {
+        /// The file that `dossier export` wrote
+        case: PathBuf,
+        /// Keys that are known, as ssh-keygen's allowed signers file lists them
+        #[arg(long, value_name = "FILE")]
+        allowed_signers: Option<PathBuf>,
+        /// An earlier checkpoint that somebody else kept: the outside witness
+        #[arg(long, value_name = "FILE")]
+        witness: Option<PathBuf>,
+    },
     /// Install the kernel for Jupyter
     Install(InstallArgs),
     /// Remove the kernel from Jupyter
@@ -104,6 +115,12 @@ fn main(cli: Cli) -> u8 {
         Command::ProbeStage { stage } => return fascicolo_probe::child_main(&stage) as u8,
         Command::Magic(action) => magic(action, dossier.as_deref(), cli.json, &terminal),
         Command::Run(args) => crate::runner::run(&args, dossier.as_deref(), cli.json),
+        Command::Verify { case, allowed_signers, witness } => {
+            actions::verify_case(&case, allowed_signers.as_deref(), witness.as_deref()).map(|done| {
+                print_result(done.shown_as, &done.result, cli.json);
+                done.standing
+            })
+        }
         Command::Kernel { connection_file } => crate::kernel::serve(&connection_file, dossier.as_deref()),
         Command::Install(args) => install(args, crate::install::install, "installed"),
         Command::Uninstall(args) => install(args, crate::install::uninstall, "removed"),

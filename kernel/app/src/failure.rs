@@ -167,3 +167,21 @@ impl From<fascicolo_dossier::Error> for Failure {
         }
     }
 }
+
+impl From<fascicolo_dossier::bundle::BundleError> for Failure {
+    fn from(error: fascicolo_dossier::bundle::BundleError) -> Failure {
+        use std::error::Error as _;
+        let mut message = error.to_string();
+        if let Some(source) = error.source().map(ToString::to_string).filter(|source| !message.contains(source)) {
+            message = format!("{message}: {source}");
+        }
+        Failure {
+            kind: error.kind().to_owned(),
+            message,
+            place: error.place(),
+            next: error.next_step(),
+            standing: Standing::CannotTell,
+            details: Vec::new(),
+        }
+    }
+}

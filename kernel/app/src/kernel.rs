@@ -13,10 +13,31 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub fn serve(connection_file: &Path, dossier: Option<&Path>) -> Result<Standing, Failure> {
     let folder = std::env::current_dir()
         .map_err(|e| Failure::usage("no_folder", format!("the current folder is gone: {e}"), "restart the kernel"))?;
-    let runner = Runner::new(dossier.map_or_else(|| default_dossier(&folder), Path::to_owned), folder);
-    wire::serve(connection_file, Arc::new(runner))?;
+    let runner = Arc::new(Runner::new(dossier.map_or_else(|| default_dossier(&folder), Path::to_owned), folder));
+    checkpoint_when_idle(&runner);
+    wire::serve(connection_file, runner)?;
     Ok(Standing::Holds)
 }
+
+/// Keeps the checkpoint off the path of a cell and yet never long behind it: a kernel that is killed leaves a log whose
+/// end can be told.
+fn checkpoint_when_idle(runner: &Arc<Runner>) {
+    let runner = Arc::downgrade(runner);
+    std::thread::spawn(move || {
+        loop {
+            std::thread::sleep(IDLE);
+            let Some(runner) = runner.upgrade() else { return };
+            let Ok(mut session) = runner.session.try_lock() else { continue };
+            // A failure is told by the next cell, which cannot be entered either.
+            if let Some(session) = session.as_mut().filter(|session| session.has_tail()) {
+                let _ = session.close();
+            }
+        }
+    });
+}
+
+/// How often a kernel looks whether it is idle.
+const IDLE: std::time::Duration = std::time::Duration::from_secs(2);
 
 /// `NAME.fascicolo` beside the notebook `NAME.ipynb`, whose path the Jupyter server tells; else `session.fascicolo`.
 fn default_dossier(folder: &Path) -> PathBuf {

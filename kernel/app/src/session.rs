@@ -9,7 +9,7 @@ use crate::front::{CellEnding, CellRequest, FrontEnd, MimeBundle, Stream};
 use crate::rust_cells::{InterruptFlag, RustCells};
 use fascicolo_contract::Standing;
 use fascicolo_criterion::{Admitted, Host, Toolchain};
-use fascicolo_dossier::{CellRef, Dossier, Draft, FileSeen, Kind};
+use fascicolo_dossier::{Appended, CellRef, Dossier, Draft, FileSeen, Kind};
 use fascicolo_environment::redaction;
 use fascicolo_magics::{Magic, split};
 use serde_json::{Value, json};
@@ -58,6 +58,8 @@ pub struct Session {
     toolchain: Option<Toolchain>,
     admitted: HashMap<String, Admitted>,
     dependencies: String,
+    /// Entries that the last checkpoint of this session covers.
+    covered: u64,
     /// Ends of verdicts and failures so far, for the exit status of a run.
     pub standings: Vec<Standing>,
     /// The verdicts given so far: cell, verdict, expectation.
@@ -108,6 +110,7 @@ impl Session {
             toolchain: None,
             admitted: HashMap::new(),
             dependencies: String::new(),
+            covered: 0,
             standings: Vec::new(),
             verdicts: Vec::new(),
             last_failure: None,
@@ -158,12 +161,12 @@ impl Session {
         let start = Draft {
             cell: cell.clone(),
             environment: crate::ledger::environment(&self.dossier),
-            private: vec![("ran".to_owned(), mask(ran))],
+            private: vec![("ran".to_owned(), ran.to_owned())],
             ..Draft::new(Kind::Start)
         };
-        let start = match self.dossier.append(start) {
+        let start = match self.append(start) {
             Ok(appended) => appended.seq,
-            Err(error) => return self.failed(not_recorded(error.into(), "nothing was run")),
+            Err(failure) => return self.failed(not_recorded(failure, "nothing was run")),
         };
         let place = Place { cell, start: Some(start) };
         let seen = Seen { front, kept: Mutex::default() };
@@ -186,14 +189,16 @@ impl Session {
             Err(failure) => {
                 draft.kind = Kind::Error;
                 draft.status = Some("error".to_owned());
-                draft.private.push(("error".to_owned(), mask(&failure.record().to_string())));
-                draft.private.push(("traceback".to_owned(), mask(&failure.shown().traceback.join("\n"))));
+                let mut record = failure.record();
+                conceal(&mut record);
+                draft.private.push(("error".to_owned(), record.to_string()));
+                draft.private.push(("traceback".to_owned(), failure.shown().traceback.join("\n")));
                 draft.body = json!({ "kind": failure.kind, "exit": failure.standing.exit_status() });
             }
         }
-        if let Err(error) = self.dossier.append(draft) {
+        if let Err(failure) = self.append(draft) {
             let what = "the cell ran, but how it ended could not be recorded";
-            return self.failed(not_recorded(error.into(), what));
+            return self.failed(not_recorded(failure, what));
         }
         match ended {
             Ok(()) => CellEnding::Ok,
@@ -241,15 +246,22 @@ impl Session {
         Ok(())
     }
 
+    /// The one way into the case file: secrets are masked and the home folder becomes `~` before anything is committed,
+    /// since what is committed cannot be taken back, and a case file is made to be shared.
+    pub fn append(&mut self, mut draft: Draft) -> Result<Appended, Failure> {
+        for (_, value) in &mut draft.private {
+            *value = mask(value);
+        }
+        conceal(&mut draft.body);
+        Ok(self.dossier.append(draft)?)
+    }
+
     /// Appends a fact and gives its result back as it now stands in the case file, with the entry and the root.
     pub fn record(&mut self, place: &Place, kind: Kind, shown_as: &'static str, fact: Fact) -> Result<Done, Failure> {
-        // Text by text, before JSON escapes anything: what is committed cannot be taken back.
-        let (mut body, mut result) = (fact.body, fact.result);
-        let home = redaction::home();
-        fascicolo_environment::conceal(&mut body, home.as_deref());
-        fascicolo_environment::conceal(&mut result, home.as_deref());
-        let mut private: Vec<(String, String)> =
-            fact.private.into_iter().map(|(name, text)| (name, mask(&text))).collect();
+        // Text by text, before JSON escapes anything.
+        let mut result = fact.result;
+        conceal(&mut result);
+        let mut private = fact.private;
         private.push(("result".to_owned(), result.to_string()));
         let draft = Draft {
             cell: place.cell.clone(),
@@ -258,10 +270,10 @@ impl Session {
             reads: fact.reads,
             private,
             blobs: fact.blobs,
-            body,
+            body: fact.body,
             ..Draft::new(kind)
         };
-        let appended = self.dossier.append(draft)?;
+        let appended = self.append(draft)?;
         let mut result = self.stored(appended.seq)?;
         result["dossier"] = json!({ "entry": appended.seq, "root": appended.root_hex });
         Ok(Done::shown(shown_as, result))
@@ -309,7 +321,14 @@ impl Session {
 
     /// Writes the checkpoint; what it covers can no longer be cut off unseen.
     pub fn close(&mut self) -> Result<(), Failure> {
-        Ok(self.dossier.write_checkpoint()?)
+        self.dossier.write_checkpoint()?;
+        self.covered = self.dossier.size();
+        Ok(())
+    }
+
+    /// Whether entries stand beyond the checkpoint that this session wrote last.
+    pub fn has_tail(&self) -> bool {
+        self.dossier.size() > self.covered
     }
 }
 
@@ -328,11 +347,15 @@ pub struct Fact {
     pub reads: Vec<FileSeen>,
 }
 
-/// Secrets are masked before anything is committed, and the home folder becomes `~`: what is committed cannot be taken
-/// back, and a case file is made to be shared.
-fn mask(text: &str) -> String {
+/// A text as it may be shared.
+pub fn mask(text: &str) -> String {
     let text = fascicolo_environment::mask(text).text;
     redaction::without_home(&text, redaction::home().as_deref())
+}
+
+/// Every text of a value as it may be shared.
+fn conceal(value: &mut Value) {
+    fascicolo_environment::conceal(value, redaction::home().as_deref());
 }
 
 fn not_recorded(mut failure: Failure, what: &str) -> Failure {
@@ -363,11 +386,11 @@ impl Kept {
     fn fields(self) -> Vec<(String, String)> {
         let mut fields = Vec::new();
         for (i, bundle) in self.bundles.iter().enumerate() {
-            fields.extend(bundle.iter().map(|(mime, text)| (format!("output.{i}.{mime}"), mask(text))));
+            fields.extend(bundle.iter().map(|(mime, text)| (format!("output.{i}.{mime}"), text.clone())));
         }
         for (name, text) in [("stdout", self.stdout), ("stderr", self.stderr)] {
             if !text.is_empty() {
-                fields.push((name.to_owned(), mask(&text)));
+                fields.push((name.to_owned(), text));
             }
         }
         if self.dropped > 0 {

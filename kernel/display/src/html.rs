@@ -22,12 +22,22 @@ pub fn write(doc: &Doc) -> String {
          padding:8px 14px;margin:4px 0;max-width:60em\">\n",
         edge.unwrap_or("#6e7781")
     );
-    for block in &doc.blocks {
-        out.push_str(&self::block(block, doc));
-        out.push('\n');
-    }
+    out.push_str(&blocks(doc));
     out.push_str("</div>");
     out
+}
+
+/// The document without a frame, to stand among others on a page.
+pub fn blocks(doc: &Doc) -> String {
+    doc.blocks.iter().map(|block| format!("{}\n", self::block(block, doc))).collect()
+}
+
+/// Something that few read, behind one line; `inner` is markup that stands as it is.
+pub fn fold(summary: &str, inner: &str) -> String {
+    format!(
+        "<details style=\"margin:6px 0\"><summary style=\"cursor:pointer\">{}</summary>\n{inner}</details>",
+        inline(summary)
+    )
 }
 
 fn block(block: &Block, doc: &Doc) -> String {
@@ -40,11 +50,7 @@ fn block(block: &Block, doc: &Doc) -> String {
         ),
         Block::Say(text) => format!("<div style=\"margin:6px 0\">{}</div>", inline(text)),
         Block::Facts(list) => facts(list),
-        Block::Fold { summary, facts: list } => format!(
-            "<details style=\"margin:6px 0\"><summary style=\"cursor:pointer\">{}</summary>\n{}</details>",
-            inline(summary),
-            facts(list)
-        ),
+        Block::Fold { summary, facts: list } => fold(summary, &facts(list)),
         Block::Table(table) => self::table(table),
         Block::Items(items) => {
             let items: String = items.iter().map(item).collect();

@@ -5,7 +5,7 @@
 //! record does not say is shown as "not recorded", and what it says is shown as it stands.
 //!
 //! Start at [`render`]. A record becomes a `doc::Doc` in `kinds`; `plain` and `html` write that one document, so that
-//! the forms cannot disagree; `picture` draws.
+//! the forms cannot disagree; `picture` draws. [`report`] puts the records of a whole case on one page.
 
 mod doc;
 mod field;
@@ -14,9 +14,12 @@ mod kinds;
 mod number;
 mod picture;
 mod plain;
+mod report;
 mod visible;
 
 use std::collections::BTreeMap;
+
+pub use report::report;
 
 use picture::Ink;
 use serde_json::Value;

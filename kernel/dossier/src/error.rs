@@ -82,6 +82,22 @@ pub enum Error {
         /// The field.
         field: String,
     },
+    /// The checkpoint is of another log.
+    #[error("the checkpoint is of the log {checkpoint}, this one is {log}")]
+    OtherLog {
+        /// The origin that the checkpoint names.
+        checkpoint: String,
+        /// The origin of this log.
+        log: String,
+    },
+    /// The signer did not give a signature that can be used. Nothing was written.
+    #[error("no signature by {key}: {why}")]
+    Signing {
+        /// The key, or the file that holds it.
+        key: String,
+        /// What went wrong.
+        why: String,
+    },
     /// A sync failed: what the system had buffered may be lost, and trying again could hide it.
     #[error("the system could not make {} durable", path.display())]
     NotDurable {
@@ -170,6 +186,8 @@ impl Error {
             Error::ReservedKind { .. } => "reserved_kind",
             Error::NotRedactable { .. } => "not_redactable",
             Error::AlreadyRedacted { .. } => "already_redacted",
+            Error::OtherLog { .. } => "other_log",
+            Error::Signing { .. } => "signing_failed",
             Error::NotDurable { .. } => "not_durable",
             Error::Stopped { .. } => "writer_stopped",
             Error::NoSuchEntry { .. } => "no_such_entry",
@@ -194,16 +212,16 @@ impl Error {
             Error::NoSuchValue { seq, field }
             | Error::ValueLost { seq, field, .. }
             | Error::NotRedactable { seq, field, .. }
-            | Error::AlreadyRedacted { seq, field } => {
-                Some(format!("entry {seq}, field `{field}`"))
-            }
+            | Error::AlreadyRedacted { seq, field } => Some(format!("entry {seq}, field `{field}`")),
             Error::BlobLost { digest, .. } => Some(crate::layout::blob_name(digest)),
+            Error::Signing { key, .. } => Some(key.clone()),
             Error::DuplicateField { field } => Some(format!("field `{field}`")),
             Error::NoSuchStart { start } => start.map(|seq| format!("entry {seq}")),
             Error::LeafTooLarge { .. }
             | Error::Unreadable { .. }
             | Error::ReservedKind { .. }
             | Error::Stopped { .. }
+            | Error::OtherLog { .. }
             | Error::NoRandomness(_)
             | Error::Encoding(_) => None,
         }
@@ -230,6 +248,13 @@ impl Error {
             }
             Error::NotRedactable { .. } => {
                 "keep the dossier to yourself if it must not be seen; next time give the content as a private value"
+            }
+            Error::OtherLog { .. } => {
+                "compare it with the dossier that it was taken from; a rebuilt or forked one has another origin"
+            }
+            Error::Signing { .. } => {
+                "name an SSH key of type ed25519, ecdsa-p256 or rsa that ssh-keygen can use, load it into the agent if it \
+                 has a passphrase, and sign again"
             }
             Error::AlreadyRedacted { .. } => "leave it: the value is gone",
             Error::NotDurable { .. } | Error::Stopped { .. } => {

@@ -93,7 +93,7 @@ pub enum Kind {
     Opened,
     /// A comparison ended.
     Verdict,
-    /// The log continues another one.
+    /// The log goes on elsewhere than the one it is a copy of, under an origin of its own.
     Fork,
     /// A checkpoint was signed.
     Sign,
@@ -195,9 +195,9 @@ impl RecordV0 {
         list.into_iter().flatten().filter_map(|item| Redaction::deserialize(item).ok()).collect()
     }
 
-    /// The origin that a `log` entry gives.
+    /// The origin that a `log` or `fork` entry gives to the log from here on.
     pub fn origin(&self) -> Option<&str> {
-        if self.kind == Kind::Log { self.body.get("origin")?.as_str() } else { None }
+        if matches!(self.kind, Kind::Log | Kind::Fork) { self.body.get("origin")?.as_str() } else { None }
     }
 }
 

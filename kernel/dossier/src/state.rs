@@ -32,6 +32,8 @@ pub(crate) struct State {
     /// Length of `disclosures/values.jsonl` as far as it is known.
     pub(crate) values_bytes: u64,
     pub(crate) redacted: BTreeSet<Key>,
+    /// Origins that the log has had, each with the entry that gives it.
+    pub(crate) origins: Vec<(u64, String)>,
 }
 
 impl State {
@@ -48,6 +50,7 @@ impl State {
     /// Takes in an entry that is known to be in place as the next line.
     pub(crate) fn accept(&mut self, record: RecordV0, hash: Hash, bytes: u64) {
         self.redacted.extend(record.redactions().into_iter().map(|r| (r.seq, r.field)));
+        self.origins.extend(record.origin().map(|origin| (record.seq, origin.to_owned())));
         self.records.push(record);
         self.frontier.push(hash);
         self.last = Some((hash, Span { at: self.entries_bytes, bytes }));

@@ -6,9 +6,10 @@ use serde::Serialize;
 
 use crate::disk;
 use crate::error::Error;
-use crate::examine::examine;
+use crate::examine::{Extent, SignatureReport, examine};
 use crate::fault::Fault;
 use crate::layout::{CHECKPOINT, ENTRIES, LOCK, at, is_own};
+use crate::sign::AllowedSigners;
 use crate::tree::to_hex;
 
 /// What a verification of a dossier shows.
@@ -18,7 +19,7 @@ pub struct Verification {
     pub entries: u64,
     /// RFC 6962 root over the entries as they stand, 64 hexadecimal digits; `None` if one is missing or unreadable.
     pub root: Option<String>,
-    /// Name of the log, from its first entry.
+    /// Name of the log: that of its last fork, or else of its first entry.
     pub origin: Option<String>,
     /// What is not as it was written.
     pub faults: Vec<Fault>,
@@ -31,6 +32,8 @@ pub struct Verification {
     pub unproved_tail: u64,
     /// True if an append was interrupted; the next session to open the dossier recovers it.
     pub torn: bool,
+    /// The signatures, in the order of their entries. One that is not valid is a fault, too.
+    pub signatures: Vec<SignatureReport>,
     /// What a reader must know besides; the first says what this verification does not show.
     pub notes: Vec<String>,
 }
@@ -39,22 +42,29 @@ pub struct Verification {
 const INTEGRITY_IS_NOT_HONESTY: &str = "this shows integrity, not honesty: who writes a log can write another one in its \
      place, and only a witness outside it, who saw an earlier root, can tell";
 
-/// Reads and checks everything in a dossier: entries, checkpoint, disclosures, blobs, quarantine. Writes nothing and
-/// takes no lock.
+/// Reads and checks everything in a dossier: entries, checkpoint, disclosures, blobs, quarantine, signatures. Writes
+/// nothing and takes no lock. Whose keys signed it does not say; see [`verify_signed`].
 /// # Errors
 /// [`Error::NotADossier`] if there is no log; [`Error::Io`] if a file cannot be read. A fault is not an error.
 pub fn verify(path: impl AsRef<Path>) -> Result<Verification, Error> {
+    verify_signed(path, None)
+}
+
+/// As [`verify`], and names the signers whose keys the verifier knows.
+/// # Errors
+/// As [`verify`].
+pub fn verify_signed(path: impl AsRef<Path>, allowed: Option<&AllowedSigners>) -> Result<Verification, Error> {
     let path = path.as_ref();
     if !at(path, ENTRIES).is_file() && !at(path, CHECKPOINT).is_file() {
         return Err(Error::NotADossier { path: path.to_path_buf(), why: "it has no entries.jsonl" });
     }
-    let mut found = examine(path, true)?;
+    let mut found = examine(path, Extent::All(allowed))?;
     let entries = found.entries();
     if entries == 0 && found.faults.is_empty() {
         let what = "holds no complete entry, not even the one that opens a log".to_owned();
         found.faults.push(Fault { entry: Some(0), file: ENTRIES.to_owned(), what });
     }
-    let origin = found.records().next().and_then(|record| record.origin()).map(str::to_owned);
+    let origin = found.records().filter_map(|record| record.origin()).last().map(str::to_owned);
     let mut notes = vec![INTEGRITY_IS_NOT_HONESTY.to_owned()];
     let covered = found.checkpoint.as_ref().map_or(0, |c| c.size);
     let unproved_tail = entries.saturating_sub(covered);
@@ -74,6 +84,7 @@ pub fn verify(path: impl AsRef<Path>) -> Result<Verification, Error> {
         integrity: found.faults.is_empty(),
         unproved_tail,
         torn: found.torn_entry.is_some() || found.leftover.is_some(),
+        signatures: found.signatures,
         notes,
         faults: found.faults,
     })

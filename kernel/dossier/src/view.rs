@@ -5,10 +5,11 @@ use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use crate::blobs;
+use crate::checkpoint::Checkpoint;
 use crate::disclosure::{DisclosureV0, SALT_BYTES};
 use crate::disk::{self, io_error};
 use crate::error::Error;
-use crate::examine::examine;
+use crate::examine::{Extent, examine};
 use crate::layout::{ENTRIES, VALUES, at};
 use crate::record::RecordV0;
 use crate::state::{Key, Span, State};
@@ -28,7 +29,7 @@ impl View {
         if !at(path, ENTRIES).is_file() {
             return Err(Error::NotADossier { path: path.to_path_buf(), why: "it has no entries.jsonl" });
         }
-        Ok(View { path: path.to_path_buf(), state: examine(path, false)?.into_state()? })
+        Ok(View { path: path.to_path_buf(), state: examine(path, Extent::Log)?.into_state()? })
     }
 
     /// The dossier's folder.
@@ -46,9 +47,19 @@ impl View {
         to_hex(&self.state.frontier.root())
     }
 
-    /// Name of the log; empty before its first entry.
+    /// Name of the log: that of its last fork, or else of its first entry; empty before that.
     pub fn origin(&self) -> &str {
-        self.state.records.first().and_then(RecordV0::origin).unwrap_or_default()
+        self.origin_at(self.size())
+    }
+
+    /// Name of the log when it had `size` entries.
+    pub fn origin_at(&self, size: u64) -> &str {
+        self.state.origins.iter().rev().find(|(seq, _)| *seq < size).map_or("", |(_, origin)| origin)
+    }
+
+    /// What a checkpoint over all entries states.
+    pub fn checkpoint(&self) -> Checkpoint {
+        Checkpoint { origin: self.origin().to_owned(), size: self.size(), root: self.state.frontier.root() }
     }
 
     /// All records, in order.

@@ -1,6 +1,8 @@
 //! Appending, and the order of writes that makes an acknowledged entry durable and an interrupted one harmless.
 
+mod place;
 mod redact;
+mod sign;
 
 use std::ops::Deref;
 use std::path::Path;
@@ -9,16 +11,19 @@ use std::time::Instant;
 use serde_json::{Value, json};
 
 use crate::blobs;
-use crate::checkpoint::Checkpoint;
 use crate::disk::{self, Lock};
 use crate::draft::{Draft, Prepared, prepare};
 use crate::error::Error;
-use crate::examine::{Moved, examine, stray_quarantine};
+use crate::examine::{Extent, Moved, examine, stray_quarantine};
+use crate::fork::new_origin;
 use crate::layout::{CHECKPOINT, ENTRIES, FOLDERS, QUARANTINE, TEMPORARY, VALUES, at, is_own};
 use crate::record::{FORMAT, Kind};
 use crate::state::{Leftover, Span};
 use crate::tree::{leaf_hash, sha256, to_hex};
 use crate::view::View;
+
+pub use sign::Signed;
+pub(crate) use sign::{checkpoint_name, note_name, signature_name};
 
 /// A dossier open for appending. Any number of them, in any number of processes, may be open on one folder: each
 /// append is a transaction under the folder's lock that first takes in what the others appended.
@@ -29,6 +34,8 @@ pub struct Dossier {
     opened: Instant,
     /// How many of the known redactions are carried out, the places of the other values being known since.
     redacted: usize,
+    /// What `entries.jsonl` is told by from a copy of it.
+    place: Option<String>,
     /// The sync failure after which nothing is written any more.
     stopped: Option<String>,
 }
@@ -63,7 +70,7 @@ impl Dossier {
         create_folders(path)?;
         let _lock = disk::lock(path)?;
         remove_temporaries(path)?;
-        let found = examine(path, false)?;
+        let found = examine(path, Extent::Log)?;
         let (torn, leftover) = (found.torn_entry, found.leftover);
         let view = View { path: path.to_path_buf(), state: found.into_state()? };
         let unlogged = stray_quarantine(path, view.records())?;
@@ -74,10 +81,12 @@ impl Dossier {
             disk::sync_parent(&file)?;
         }
         let (opened, stopped) = (Instant::now(), None);
-        let mut dossier = Dossier { view, session: session.into(), opened, redacted: 0, stopped };
+        let mut dossier = Dossier { view, session: session.into(), opened, redacted: 0, place: None, stopped };
+        let parent = dossier.checkpoint();
         let moved = unlogged.iter().map(|name| dossier.moved_before(name)).collect::<Result<Vec<_>, _>>()?;
         dossier.recover(moved, torn, leftover)?;
         dossier.finish_redactions()?;
+        dossier.settle(parent)?;
         Ok(dossier)
     }
 
@@ -128,10 +137,8 @@ impl Dossier {
     /// As [`Dossier::append`].
     pub fn write_checkpoint(&mut self) -> Result<(), Error> {
         self.transaction(|dossier| {
-            let view = &dossier.view;
-            let (origin, size, root) = (view.origin().to_owned(), view.size(), view.state.frontier.root());
-            let text = Checkpoint { origin, size, root }.to_text();
-            disk::place(&view.path, &at(&view.path, CHECKPOINT), text.as_bytes())
+            let path = &dossier.view.path;
+            disk::place(path, &at(path, CHECKPOINT), dossier.checkpoint().to_text().as_bytes())
         })
     }
 
@@ -222,13 +229,18 @@ impl Dossier {
         };
         let leftover = state.accept_values(&tail, first_new);
         let leftover = leftover.map_err(|fault| Error::Tampered { fault, others: 0 })?;
+        let parent = if self.moved()? { Some(self.checkpoint()) } else { None };
         self.recover(Vec::new(), torn, leftover)?;
-        if redactions { self.finish_redactions() } else { Ok(()) }
+        if redactions {
+            self.finish_redactions()?;
+        }
+        parent.map_or(Ok(()), |parent| self.settle(parent))
     }
 
     /// Moves aside what an interrupted append left, opens the log if it has no entry, and logs what was moved,
     /// together with `moved`, what an earlier recovery moved without coming to log it. The caller holds the lock.
     fn recover(&mut self, mut moved: Vec<Moved>, torn: Option<u64>, leftover: Option<Leftover>) -> Result<(), Error> {
+        self.remove_unused_signature()?;
         let entries = self.size();
         if let Some(offset) = torn {
             moved.push(self.move_aside(ENTRIES, "entries", offset)?);
@@ -237,10 +249,7 @@ impl Dossier {
             moved.push(self.move_aside(VALUES, "values", leftover.at)?);
         }
         if entries == 0 {
-            let mut random = [0; 16];
-            getrandom::fill(&mut random).map_err(Error::NoRandomness)?;
-            let origin = format!("fascicolo/{}", to_hex(&random));
-            self.write_own(Kind::Log, json!({"origin": origin, "format": FORMAT}))?;
+            self.write_own(Kind::Log, json!({"origin": new_origin()?, "format": FORMAT}))?;
         }
         if moved.is_empty() {
             return Ok(());

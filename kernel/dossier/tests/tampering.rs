@@ -220,7 +220,9 @@ fn verifying_while_another_session_appends_finds_no_cut() {
     std::thread::scope(|scope| {
         scope.spawn(|| {
             for i in 0..600 {
-                dossier.append(Draft { private: vec![("ran".into(), i.to_string())], ..Draft::new(Kind::Start) }).unwrap();
+                dossier
+                    .append(Draft { private: vec![("ran".into(), i.to_string())], ..Draft::new(Kind::Start) })
+                    .unwrap();
             }
             done.store(true, std::sync::atomic::Ordering::Relaxed);
         });

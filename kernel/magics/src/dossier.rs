@@ -1,35 +1,116 @@
 //! `%dossier`
 
-use clap::{Args, ValueEnum};
+use clap::{Args, Subcommand};
 use std::path::PathBuf;
 
-/// Look at the case file, or verify it.
+/// Look at the case file, verify it, sign it, take values out of it, share it.
 ///
 /// Every cell and every shell command is entered in an append-only file beside the notebook before it runs, and again
-/// when it has ended. `verify` recomputes every hash: entries, tree, checkpoint, disclosures and blobs. It shows
-/// integrity; without an outside witness it cannot show that the whole file was not written anew.
+/// when it has ended. `verify` recomputes every hash: entries, tree, checkpoint, disclosures and blobs; and checks that
+/// every verdict stands to its seal as it claims. It shows integrity and order; without an outside witness it cannot
+/// show that the whole file was not written anew.
+///
+///     %dossier status                         what was compared, and what came of it
+///     %dossier log                            its entries, one a line
+///     %dossier show --entry 12                one entry with everything that is disclosed of it
+///     %dossier verify                         whether anything was changed
+///     %dossier sign --ssh ~/.ssh/id_ed25519   sign the log as it stands, with ssh-keygen
+///     %dossier redact --entry 12 --field ran --because "…"
+///                                             delete a value; every proof still verifies
+///     %dossier export -o case.zip             the case as one file: notebook, log, data, report.html, VERIFY.md
 #[derive(Debug, Clone, Args)]
+#[command(verbatim_doc_comment)]
 pub struct DossierArgs {
     /// What to do
-    #[arg(value_enum, value_name = "status|log|show|verify")]
+    #[command(subcommand)]
     pub what: DossierWhat,
-    /// Another case file than this notebook's or folder's
-    #[arg(value_name = "FOLDER")]
-    pub path: Option<PathBuf>,
-    /// With `show`: the entry's number
-    #[arg(long, value_name = "NUMBER", required_if_eq("what", "show"))]
-    pub entry: Option<u64>,
 }
 
 /// What to do with a case file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[derive(Debug, Clone, Subcommand)]
 pub enum DossierWhat {
-    /// What it holds.
-    Status,
-    /// Its entries, one a line.
-    Log,
-    /// One entry with everything that is disclosed of it: what ran, sources, results.
-    Show,
-    /// Whether anything in it was changed.
-    Verify,
+    /// What was compared, and what came of it
+    Status(Place),
+    /// Its entries, one a line
+    Log(Place),
+    /// One entry with everything that is disclosed of it: what ran, sources, results
+    Show {
+        /// The entry's number
+        #[arg(long, value_name = "NUMBER")]
+        entry: u64,
+        /// Where
+        #[command(flatten)]
+        place: Place,
+    },
+    /// Whether anything in it was changed, and every verdict stands to its seal as it claims
+    Verify {
+        /// Keys that are known, as ssh-keygen's allowed signers file lists them
+        #[arg(long, value_name = "FILE")]
+        allowed_signers: Option<PathBuf>,
+        /// An earlier checkpoint that somebody else kept: the outside witness
+        #[arg(long, value_name = "FILE")]
+        witness: Option<PathBuf>,
+        /// Where
+        #[command(flatten)]
+        place: Place,
+    },
+    /// Sign the log as it stands, with ssh-keygen; the key never enters the case file
+    Sign {
+        /// The private key, or the public key of one that an agent holds
+        #[arg(long, value_name = "KEY")]
+        ssh: PathBuf,
+    },
+    /// Delete a value that was entered; its commitment stays, and every proof still verifies
+    Redact {
+        /// The entry's number
+        #[arg(long, value_name = "NUMBER")]
+        entry: u64,
+        /// The value's field, as `show` names it
+        #[arg(long, value_name = "FIELD")]
+        field: String,
+        /// Why; stays in the case file
+        #[arg(long, value_name = "REASON")]
+        because: String,
+    },
+    /// Write the case as one file that anybody can check with stock tools
+    Export {
+        /// The file to write
+        #[arg(long, short, value_name = "ZIP")]
+        output: PathBuf,
+        /// The notebook to take along [default: the one of the case file's name beside it]
+        #[arg(long, value_name = "NOTEBOOK")]
+        notebook: Option<PathBuf>,
+        /// Data files of at most this size travel along; larger ones by digest only
+        #[arg(long, value_name = "MIB", default_value_t = 64)]
+        data_limit_mib: u64,
+    },
+}
+
+/// Which case file.
+#[derive(Debug, Clone, Default, Args)]
+pub struct Place {
+    /// Another case file than this notebook's or folder's
+    #[arg(value_name = "FOLDER")]
+    pub path: Option<PathBuf>,
+}
+
+impl DossierWhat {
+    /// The other case file that was named, if one was.
+    pub fn place(&self) -> Option<&PathBuf> {
+        match self {
+            DossierWhat::Status(place) | DossierWhat::Log(place) => place.path.as_ref(),
+            DossierWhat::Show { place, .. } | DossierWhat::Verify { place, .. } => place.path.as_ref(),
+            DossierWhat::Sign { .. } | DossierWhat::Redact { .. } | DossierWhat::Export { .. } => None,
+        }
+    }
+
+    /// Whether it only looks.
+    pub fn only_reads(&self) -> bool {
+        match self {
+            DossierWhat::Status(_) | DossierWhat::Log(_) | DossierWhat::Show { .. } | DossierWhat::Verify { .. } => {
+                true
+            }
+            DossierWhat::Sign { .. } | DossierWhat::Redact { .. } | DossierWhat::Export { .. } => false,
+        }
+    }
 }

@@ -252,7 +252,7 @@ fn opened(
         ("candidate.path".to_owned(), files::shown(&args.candidate)),
     ];
     draft.body = json!({ "explore": args.explore });
-    session.dossier.append(draft)?;
+    session.append(draft)?;
     Ok(())
 }
 

@@ -3,20 +3,76 @@
 use super::Done;
 use crate::failure::Failure;
 use crate::ledger;
+use crate::session::Session;
 use fascicolo_contract::Standing;
-use fascicolo_dossier::{Dossier, Kind, RecordV0, View};
+use fascicolo_dossier::bundle;
+use fascicolo_dossier::sign::{AllowedSigners, SshKeygen};
+use fascicolo_dossier::{Checkpoint, Dossier, Kind, RecordV0, View};
 use fascicolo_magics::dossier::DossierWhat;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::path::Path;
 
-pub fn perform(what: DossierWhat, entry: Option<u64>, path: &Path) -> Result<Done, Failure> {
+/// What only looks at a case file; it may be anybody's.
+pub fn look(what: &DossierWhat, path: &Path) -> Result<Done, Failure> {
     match what {
-        DossierWhat::Status => Ok(Done::shown("dossier_status", status(&Dossier::read(path)?))),
-        DossierWhat::Log => Ok(Done::shown("dossier_log", log(&Dossier::read(path)?))),
-        DossierWhat::Show => show(&Dossier::read(path)?, entry.unwrap_or_default()),
-        DossierWhat::Verify => verify(path),
+        DossierWhat::Status(_) => Ok(Done::shown("dossier_status", status(&Dossier::read(path)?))),
+        DossierWhat::Log(_) => Ok(Done::shown("dossier_log", log(&Dossier::read(path)?))),
+        DossierWhat::Show { entry, .. } => show(&Dossier::read(path)?, *entry),
+        DossierWhat::Verify { allowed_signers, witness, .. } => {
+            verify(path, allowed_signers.as_deref(), witness.as_deref())
+        }
+        DossierWhat::Sign { .. } | DossierWhat::Redact { .. } | DossierWhat::Export { .. } => Err(Failure::usage(
+            "writes",
+            "this changes or exports the case file",
+            "run it in a session of that case file",
+        )),
     }
+}
+
+/// Signs the log as it stands with the user's ssh key, which never enters it.
+pub fn sign(session: &mut Session, key: &Path) -> Result<Done, Failure> {
+    let signed = session.dossier.sign(&SshKeygen::new(session.resolve(key)))?;
+    Ok(Done::shown(
+        "dossier_sign",
+        json!({
+            "entry": signed.appended.seq, "fingerprint": signed.fingerprint, "entries": signed.checkpoint.size,
+            "root": fascicolo_dossier::to_hex(&signed.checkpoint.root), "files": signed.files,
+        }),
+    ))
+}
+
+/// Deletes a value; its commitment stays.
+pub fn redact(session: &mut Session, entry: u64, field: &str, because: &str) -> Result<Done, Failure> {
+    let appended = session.dossier.redact(entry, field, &crate::session::mask(because))?;
+    Ok(Done::shown(
+        "dossier_redact",
+        json!({ "entry": appended.seq, "redacted": { "entry": entry, "field": field }, "because": because, "root": appended.root_hex }),
+    ))
+}
+
+fn readable(what: &str, path: &Path) -> Result<String, Failure> {
+    std::fs::read_to_string(path).map_err(|e| Failure {
+        place: Some(path.display().to_string()),
+        ..Failure::usage("unreadable", format!("{what} {} cannot be read: {e}", path.display()), "check the path")
+    })
+}
+
+/// Whether the log goes on from a checkpoint that somebody else kept.
+fn witnessed(log: &Path, witness: &Path) -> Result<(Value, Option<String>), Failure> {
+    let text = readable("the checkpoint", witness)?;
+    let checkpoint = Checkpoint::parse(text.as_bytes()).ok_or_else(|| {
+        let what = format!("{} is no checkpoint", witness.display());
+        Failure::usage("not_a_checkpoint", what, "give the file `checkpoint` of an earlier copy of the case file")
+    })?;
+    let size = checkpoint.size;
+    let fault = match Dossier::read(log)?.extends(&checkpoint) {
+        Ok(true) => None,
+        Ok(false) => Some(format!("it does not go on from the {size} entries that the witness saw")),
+        Err(error @ fascicolo_dossier::Error::OtherLog { .. }) => Some(error.to_string()),
+        Err(error) => return Err(error.into()),
+    };
+    Ok((json!({ "entries": size, "holds": fault.is_none() }), fault))
 }
 
 fn status(log: &View) -> Value {
@@ -132,9 +188,36 @@ fn short(digest: &str) -> String {
     digest.chars().take(12).collect()
 }
 
+/// Checks an exported case: unpacks it into a folder of its own, looks, and takes the folder away.
+pub fn verify_case(case: &Path, allowed: Option<&Path>, witness: Option<&Path>) -> Result<Done, Failure> {
+    let folder = tempfile::tempdir().map_err(|e| Failure {
+        standing: Standing::CannotTell,
+        ..Failure::refused("no_folder", format!("a temporary folder cannot be made: {e}"), "check the space in TMPDIR")
+    })?;
+    let opened = bundle::read(case, folder.path(), &bundle::Limits::default())?;
+    let mut done = verify(&opened.dossier, allowed, witness)?;
+    done.result["path"] = json!(case.display().to_string());
+    done.result["case"] = json!(opened.name);
+    if !opened.faults.is_empty() {
+        let faults = opened.faults.iter().map(|fault| json!({ "entry": null, "file": fault.file, "what": fault.what }));
+        if let Some(all) = done.result["faults"].as_array_mut() {
+            all.extend(faults);
+        }
+        done.result["holds"] = json!(false);
+        done.standing = Standing::DoesNotHold;
+    }
+    Ok(done)
+}
+
 /// Integrity of every byte; then, on a log that has it, the order that its own entries claim.
-fn verify(path: &Path) -> Result<Done, Failure> {
-    let verification = fascicolo_dossier::verify(path)?;
+fn verify(path: &Path, allowed: Option<&Path>, witness: Option<&Path>) -> Result<Done, Failure> {
+    let allowed = allowed.map(|file| readable("the allowed signers file", file)).transpose()?;
+    let allowed = allowed.map(|text| AllowedSigners::parse(&text));
+    let verification = fascicolo_dossier::verify_signed(path, allowed.as_ref())?;
+    let (witness, unwitnessed) = match witness.filter(|_| verification.faults.is_empty()) {
+        Some(witness) => witnessed(path, witness)?,
+        None => (Value::Null, None),
+    };
     let order = match verification.faults.is_empty() {
         true => ledger::order_faults(&Dossier::read(path)?),
         false => Vec::new(),
@@ -148,16 +231,20 @@ fn verify(path: &Path) -> Result<Done, Failure> {
         let what = format!("the verdict breaks the rule of the seal: {what}");
         (format!("entry {entry}: {what}"), json!({ "entry": entry, "file": "entries.jsonl", "what": what }))
     }));
+    faults.extend(
+        unwitnessed.map(|what| (what.clone(), json!({ "entry": null, "file": "entries.jsonl", "what": what }))),
+    );
     let result = json!({
-        "holds": faults.is_empty(), "integrity": verification.integrity, "order": verification.integrity && order.is_empty(),
+        "signatures": verification.signatures, "witness": witness, "holds": faults.is_empty(), "integrity": verification.integrity, "order": verification.integrity && order.is_empty(),
         "path": path.display().to_string(), "origin": verification.origin,
         "entries": verification.entries, "root": verification.root,
         "faults": faults.iter().map(|(_, fault)| fault.clone()).collect::<Value>(),
         // Without a checkpoint, entries may have been cut off and nobody could tell.
-        "checkpoint": verification.unproved_tail < verification.entries, "unproved_tail": verification.unproved_tail, "torn": verification.torn, "notes": verification.notes,
+        "checkpoint": verification.checkpoint.is_some(),
+    "unproved_tail": verification.unproved_tail, "torn": verification.torn, "notes": verification.notes,
     });
     let mut done = Done::shown("dossier_verify", result);
-    if verification.unproved_tail == verification.entries {
+    if verification.checkpoint.is_none() {
         done.standing = Standing::CannotTell;
     }
     if let Some((first, _)) = faults.first() {

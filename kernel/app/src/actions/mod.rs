@@ -4,12 +4,14 @@ mod compare;
 mod criterion;
 mod declare;
 mod dossier;
+mod export;
 mod figures;
 mod files;
 mod probe;
 mod reference;
 mod snapshot;
 
+pub use dossier::verify_case;
 pub use probe::STAGE_COMMAND as PROBE_STAGE;
 
 use crate::failure::Failure;
@@ -17,6 +19,7 @@ use crate::front::FrontEnd;
 use crate::session::{Place, Session};
 use fascicolo_contract::Standing;
 use fascicolo_dossier::{Dossier, View};
+use fascicolo_magics::dossier::DossierWhat;
 use fascicolo_magics::reference::ReferenceWhat;
 use fascicolo_magics::{Action, Magic};
 use serde_json::{Value, json};
@@ -65,10 +68,24 @@ pub fn perform(session: &mut Session, magic: &Magic, place: &Place, front: &dyn 
         Action::Declare(args) => declare::perform(session, args, place),
         Action::Compare(args) => compare::perform(session, args, place, front),
         Action::Dossier(args) => {
-            // What was written so far is under a checkpoint before anybody verifies it.
+            // What was written so far is under a checkpoint before anybody looks at it.
             session.close()?;
-            let path = args.path.as_ref().map_or_else(|| session.dossier.path().to_owned(), |p| session.resolve(p));
-            dossier::perform(args.what, args.entry, &path)
+            let path = args.what.place().map_or_else(|| session.dossier.path().to_owned(), |p| session.resolve(p));
+            match &args.what {
+                DossierWhat::Sign { ssh } => dossier::sign(session, ssh),
+                DossierWhat::Redact { entry, field, because } => dossier::redact(session, *entry, field, because),
+                DossierWhat::Export { output, notebook, data_limit_mib } => {
+                    let data_limit_bytes = data_limit_mib.saturating_mul(1 << 20);
+                    export::perform(
+                        session,
+                        &export::Request { output, notebook: notebook.as_deref(), data_limit_bytes },
+                    )
+                }
+                DossierWhat::Status(_)
+                | DossierWhat::Log(_)
+                | DossierWhat::Show { .. }
+                | DossierWhat::Verify { .. } => dossier::look(&args.what, &path),
+            }
         }
         Action::Help(args) => help(args.magic.as_deref()),
     }
@@ -77,9 +94,9 @@ pub fn perform(session: &mut Session, magic: &Magic, place: &Place, front: &dyn 
 /// Actions of the shell that only read: they open no case file for writing. `None` for all others.
 pub fn perform_reading(action: &Action, default_dossier: &Path) -> Option<Result<Done, Failure>> {
     match action {
-        Action::Dossier(args) => {
-            let path = args.path.clone().unwrap_or_else(|| default_dossier.to_owned());
-            Some(dossier::perform(args.what, args.entry, &path))
+        Action::Dossier(args) if args.what.only_reads() => {
+            let path = args.what.place().cloned().unwrap_or_else(|| default_dossier.to_owned());
+            Some(dossier::look(&args.what, &path))
         }
         Action::Help(args) => Some(help(args.magic.as_deref())),
         Action::Criterion(args) if !args.defines() => Some(criterion::look(args, read(default_dossier).as_ref())),
@@ -93,7 +110,8 @@ pub fn perform_reading(action: &Action, default_dossier: &Path) -> Option<Result
         | Action::Probe(_)
         | Action::Criterion(_)
         | Action::Declare(_)
-        | Action::Compare(_) => None,
+        | Action::Compare(_)
+        | Action::Dossier(_) => None,
     }
 }
 

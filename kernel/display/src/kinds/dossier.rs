@@ -99,6 +99,44 @@ pub fn log(v: &Value) -> Doc {
     doc
 }
 
+pub fn signed(v: &Value) -> Doc {
+    let mut doc = Doc::titled("SIGNED", Tone::Good, format!("{} entries", count(v, "entries")));
+    doc.facts(vec![
+        Fact::new("key", text(v, "fingerprint")),
+        Fact::digest("root", text(v, "root")),
+        Fact::new("files", text(v, "files")),
+    ]);
+    doc.say("A signature tells who vouches for the log as it stands. It does not tell that the log is honest.");
+    doc
+}
+
+pub fn redacted(v: &Value) -> Doc {
+    let about = format!("{} of entry {}", text(v, "redacted.field"), text(v, "redacted.entry"));
+    let mut doc = Doc::titled("REDACTED", Tone::Plain, about);
+    doc.facts(vec![
+        Fact::new("because", text(v, "because")),
+        Fact::new("recorded", format!("entry {}", text(v, "entry"))),
+    ]);
+    doc.say("The value is deleted here, not in copies that were made before. Its commitment stays, and every proof still verifies.");
+    doc
+}
+
+pub fn exported(v: &Value) -> Doc {
+    let mut doc = Doc::titled("EXPORTED", Tone::Good, text(v, "output"));
+    doc.facts(vec![
+        Fact::new("files", count(v, "files")),
+        Fact::new("size", format!("{} bytes", count(v, "bytes"))),
+        Fact::new("notebook", maybe(v, "notebook").unwrap_or_else(|| "none was found beside the case file".to_owned())),
+        Fact::new("secrets masked", count(v, "masked")),
+    ]);
+    let left = list(v, "left_out")
+        .iter()
+        .map(|f| Item::new(Mark::Open, format!("{} goes by its digest only: {}", text(f, "path"), text(f, "because"))));
+    doc.items(left.collect());
+    doc.facts(vec![Fact::digest("SHA-256", text(v, "sha256")), Fact::digest("root", text(v, "root"))]);
+    doc
+}
+
 /// One entry, with everything that is disclosed of it.
 pub fn entry(v: &Value) -> Doc {
     let mut doc = Doc::titled(format!("ENTRY {}", text(v, "seq")), Tone::Plain, text(v, "kind"));
@@ -139,6 +177,19 @@ pub fn verification(v: &Value) -> Doc {
     });
     doc.items(faults.collect());
     doc.facts(vec![Fact::digest("root", text(v, "root")), Fact::new("unproved tail", unproved(v))]);
+    let signatures = list(v, "signatures").iter().map(|s| {
+        let who = maybe(s, "known").unwrap_or_else(|| "a key that this check does not know".to_owned());
+        let mark = if flag(s, "valid") == Some(true) { Mark::Passed } else { Mark::Failed };
+        Item::new(mark, format!("signed over {} entries by {who}, {}", count(s, "size"), text(s, "fingerprint")))
+    });
+    doc.items(signatures.collect());
+    match flag(v, "witness.holds") {
+        Some(true) => doc.items(vec![Item::new(
+            Mark::Passed,
+            format!("goes on from the {} entries that an outside witness saw", count(v, "witness.entries")),
+        )]),
+        Some(false) | None => {}
+    }
     doc.items(list(v, "notes").iter().map(|note| Item::new(Mark::Open, scalar(note))).collect());
     if holds == Some(true) && tone == Tone::Good {
         // Of what stands beyond the checkpoint, nothing outside the entries themselves is evidence.

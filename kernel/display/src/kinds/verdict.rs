@@ -167,9 +167,19 @@ fn circumstances(v: &Value, verdict: Option<&str>) -> Vec<Fact> {
         };
         facts.push(Fact::new("expected", format!("{expected}: {met}")));
     }
-    let root = short_digest(&text(v, "dossier.root"));
-    facts.push(Fact::new("recorded", format!("dossier entry {}, root {root}", text(v, "dossier.entry"))));
+    facts.push(Fact::new("recorded", recorded(v)));
     facts
+}
+
+/// Where the record lies. A record read back from its entry cannot hold the root that its own entry led to.
+fn recorded(v: &Value) -> String {
+    match (maybe(v, "dossier.entry"), maybe(v, "dossier.root")) {
+        (Some(entry), None) => format!("dossier entry {entry}"),
+        (entry, root) => {
+            let told = |text: Option<String>| text.unwrap_or_else(|| NOT_RECORDED.to_owned());
+            format!("dossier entry {}, root {}", told(entry), short_digest(&told(root)))
+        }
+    }
 }
 
 fn declared(v: &Value, verdict: Option<&str>) -> String {
@@ -197,6 +207,8 @@ fn digests(v: &Value) -> Vec<Fact> {
         let fuel = format!("{} units used, {} per row", count(v, "fuel.used"), text(v, "fuel.per_row"));
         facts.push(Fact::new("fuel", fuel));
     }
-    facts.push(Fact::digest("dossier root", text(v, "dossier.root")));
+    if at(v, "dossier.root").is_some() || at(v, "dossier.entry").is_none() {
+        facts.push(Fact::digest("dossier root", text(v, "dossier.root")));
+    }
     facts
 }

@@ -4,9 +4,12 @@
 //! its link set to what entry k hashes to, is the one that entry k + 2 or the checkpoint knows, its link was
 //! changed; else entry k.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use super::Slot;
 use crate::checkpoint::Checkpoint;
 use crate::fault::Faults;
+use crate::fork::Fork;
 use crate::layout::{CHECKPOINT, ENTRIES};
 use crate::record::{FORMAT, Kind, RecordV0, Redaction, no_prev};
 use crate::state::missing;
@@ -101,13 +104,15 @@ pub(super) fn against_checkpoint(
             Some((tree.size(), tree.root()))
         })
     };
-    let origin = slots.first().filter(|_| !faults.of_entry(0)).and_then(|slot| slot.record.as_ref()?.origin());
-    if origin.is_some_and(|origin| origin != checkpoint.origin) {
-        faults.add(last, CHECKPOINT, "was changed: it names another origin than entry 0");
+    if let Some((seq, origin)) = Origins::of(slots, faults).at(size).filter(|(_, origin)| *origin != checkpoint.origin)
+    {
+        let what = format!("was changed: it names another origin than {origin}, which entry {seq} gives");
+        faults.add(last, CHECKPOINT, what);
     }
     if size > entries {
         if let Some((other, _)) = roots().find(|(_, root)| *root == checkpoint.root) {
-            faults.add(last, CHECKPOINT, format!("was changed: its root is that of {other} entries, not of {size}"));
+            let what = format!("was changed: its root is that of {other} entries, not of {size}");
+            faults.add(Some(other - 1), CHECKPOINT, what);
             return tail.is_some();
         }
         let what = match tail {
@@ -125,14 +130,17 @@ pub(super) fn against_checkpoint(
     let own = Checkpoint { origin: checkpoint.origin.clone(), size, root: tree.root() };
     // A last entry known to be changed has no successor that tells what it was.
     if own.to_text().as_bytes() != text && !faults.of_entry(covered.len() - 1) {
-        let what = match roots().find(|(_, root)| *root == checkpoint.root) {
-            Some((other, _)) => format!("was changed: its root is that of {other} entries, not of {size}"),
-            None if size == entries => {
-                format!("its root is not that of the {size} entries: it was changed, or else entry {} was", size - 1)
+        let (entry, what) = match roots().find(|(_, root)| *root == checkpoint.root) {
+            Some((other, _)) => {
+                (Some(other - 1), format!("was changed: its root is that of {other} entries, not of {size}"))
             }
-            None => format!("was changed: its root is not that of the first {size} entries"),
+            None if size == entries => {
+                let entry = size - 1;
+                (last, format!("its root is not that of the {size} entries: it was changed, or else entry {entry} was"))
+            }
+            None => (last, format!("was changed: its root is not that of the first {size} entries")),
         };
-        faults.add(last, CHECKPOINT, what);
+        faults.add(entry, CHECKPOINT, what);
     }
     tail.is_some()
 }
@@ -146,7 +154,10 @@ pub(super) fn places(slots: &[Slot], faults: &mut Faults) {
         let Some(record) = slot.record.as_ref().filter(|_| !faults.of_entry(seq)) else { continue };
         let entry = Some(seq as u64);
         if seq == 0 {
-            if record.origin().is_none() || record.body.get("format").and_then(|f| f.as_str()) != Some(FORMAT) {
+            if record.kind != Kind::Log
+                || record.origin().is_none()
+                || record.body.get("format").and_then(|f| f.as_str()) != Some(FORMAT)
+            {
                 faults.add(entry, ENTRIES, format!("does not open a log of format {FORMAT}"));
             }
         } else if record.kind == Kind::Log {
@@ -165,6 +176,89 @@ pub(super) fn places(slots: &[Slot], faults: &mut Faults) {
             faults.add(entry, ENTRIES, format!("belongs to entry {start}, which is not a start before it"));
         }
     }
+}
+
+/// The origins that the log has had.
+pub(super) struct Origins<'a> {
+    /// Each with the entry that gives it.
+    given: Vec<(u64, &'a str)>,
+    /// The first entry that may give one and cannot be trusted.
+    unsure: u64,
+}
+
+impl<'a> Origins<'a> {
+    pub(super) fn of(slots: &'a [Slot], faults: &Faults) -> Self {
+        let mut origins = Origins { given: Vec::new(), unsure: u64::MAX };
+        for (seq, slot) in slots.iter().enumerate() {
+            // One that was changed may have given an origin before, whatever it is now.
+            match slot.record.as_ref().filter(|_| !faults.of_entry(seq)) {
+                Some(record) => origins.given.extend(record.origin().map(|origin| (seq as u64, origin))),
+                None => origins.unsure = origins.unsure.min(seq as u64),
+            }
+        }
+        origins
+    }
+
+    /// The origin in force when the log had `size` entries and the entry that gives it; `None` if it cannot be told.
+    pub(super) fn at(&self, size: u64) -> Option<(u64, &'a str)> {
+        let known = self.unsure >= size;
+        self.given.iter().rev().find(|(seq, _)| *seq < size).filter(|_| known).copied()
+    }
+}
+
+/// Roots of the log at these sizes, as far as its entries tell.
+pub(super) fn roots_at(slots: &[Slot], sizes: &BTreeSet<u64>) -> BTreeMap<u64, Hash> {
+    let mut roots = BTreeMap::new();
+    let until = sizes.last().map_or(0, |size| usize::try_from(*size).map_or(slots.len(), |size| size.min(slots.len())));
+    let mut tree = Frontier::default();
+    for leaf in slots[..until].iter().map_while(|slot| slot.original) {
+        tree.push(leaf);
+        if sizes.contains(&tree.size()) {
+            roots.insert(tree.size(), tree.root());
+        }
+    }
+    roots
+}
+
+/// What a fork says of its parent must be what this log was there; its own origin must be a new one.
+pub(super) fn forks(slots: &[Slot], faults: &mut Faults) {
+    let forks: Vec<(usize, Fork)> = slots
+        .iter()
+        .enumerate()
+        .filter_map(|(seq, slot)| Some((seq, slot.record.as_ref().filter(|r| r.kind == Kind::Fork)?)))
+        .map(|(seq, record)| (seq, Fork::of(record)))
+        .collect();
+    let sizes = forks.iter().filter_map(|(_, fork)| Some(fork.parent.as_ref()?.size)).collect();
+    let roots = roots_at(slots, &sizes);
+    let known = Origins::of(slots, faults);
+    let mut origins: Vec<&str> = slots.first().and_then(|slot| slot.record.as_ref()?.origin()).into_iter().collect();
+    for (seq, fork) in &forks {
+        let own = slots[*seq].record.as_ref().and_then(RecordV0::origin);
+        let entry = Some(*seq as u64);
+        if faults.of_entry(*seq) {
+            continue;
+        }
+        match own {
+            Some(own) if is_origin(own) && !origins.contains(&own) => origins.push(own),
+            _ => faults.add(entry, ENTRIES, "forks the log, but gives it no origin of its own"),
+        }
+        let Some(parent) = fork.parent.as_ref().filter(|parent| (1..=*seq as u64).contains(&parent.size)) else {
+            faults.add(entry, ENTRIES, "forks the log, but names no parent before it");
+            continue;
+        };
+        // Only what the copy found interrupted may stand between.
+        let between = &slots[parent.size as usize..*seq];
+        let recovered = between.iter().filter_map(|slot| slot.record.as_ref()).all(|r| r.kind == Kind::Recover);
+        let origin = known.at(parent.size).is_none_or(|(_, origin)| origin == parent.origin);
+        if !recovered || !origin || roots.get(&parent.size).is_some_and(|root| *root != parent.root) {
+            faults.add(entry, ENTRIES, "forks the log from a parent that it is no copy of");
+        }
+    }
+}
+
+fn is_origin(origin: &str) -> bool {
+    let hex = |c: char| c.is_ascii_digit() || ('a'..='f').contains(&c);
+    origin.strip_prefix("fascicolo/").is_some_and(|name| name.len() == 32 && name.chars().all(hex))
 }
 
 /// What a redaction names must be a private value of an entry before it.

@@ -1,12 +1,14 @@
 //! Reads a whole dossier without writing to it and says what is not as it was written, and which entry it concerns.
 //!
 //! Order: lines to entries ([`lines`]), each entry to its neighbours and all to the checkpoint ([`chain`]),
-//! disclosures to commitments ([`values`]), blobs and quarantine to what names them ([`files`]). Start at
+//! disclosures to commitments ([`values`]), blobs and quarantine to what names them ([`files`]), signatures to keys and
+//! roots ([`signatures`]). Start at
 //! [`examine`].
 
 mod chain;
 mod files;
 mod lines;
+mod signatures;
 mod values;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,12 +18,14 @@ use crate::checkpoint::Checkpoint;
 use crate::disk;
 use crate::error::Error;
 use crate::fault::{Fault, Faults};
-use crate::layout::{CHECKPOINT, ENTRIES, VALUES, at};
+use crate::layout::{CHECKPOINT, ENTRIES, SIGNATURES, VALUES, at};
 use crate::record::{Kind, RecordV0};
+use crate::sign::AllowedSigners;
 use crate::state::{Key, Leftover, Span, State};
 use crate::tree::Hash;
 
 pub(crate) use files::{Moved, stray_quarantine};
+pub use signatures::SignatureReport;
 
 /// One number of the log and what stands there.
 #[derive(Debug, Default)]
@@ -45,33 +49,44 @@ pub(crate) struct Examination {
     pub(crate) leftover: Option<Leftover>,
     /// True if a value was redacted since the entries were read.
     overtaken: bool,
+    pub(crate) signatures: Vec<SignatureReport>,
     slots: Vec<Slot>,
     values: BTreeMap<Key, Span>,
     values_bytes: u64,
 }
 
-/// Examines a dossier; `with_files` also hashes every blob and quarantined tail.
+/// How much of a dossier is examined.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Extent<'a> {
+    /// The log and the disclosures.
+    Log,
+    /// Every blob, quarantined tail and signature, too; keys are told apart by these signers.
+    All(Option<&'a AllowedSigners>),
+}
+
+/// Examines a dossier.
 ///
 /// Takes no lock. It reads checkpoint, entries, disclosures, blobs in the order opposite to that in which they are
 /// written: what is read later holds all that what was read before refers to, even while somebody appends.
-pub(crate) fn examine(dossier: &Path, with_files: bool) -> Result<Examination, Error> {
+pub(crate) fn examine(dossier: &Path, extent: Extent<'_>) -> Result<Examination, Error> {
     for _ in 0..READINGS {
-        let found = examine_once(dossier, with_files)?;
+        let found = examine_once(dossier, extent)?;
         if found.faults.is_empty() || !found.overtaken {
             return Ok(found);
         }
     }
-    examine_once(dossier, with_files)
+    examine_once(dossier, extent)
 }
 
 /// How often an examination that found a fault while a redaction went on is made again: a redaction takes out what
 /// was read as there a moment before.
-const READINGS: usize = 4;
+const READINGS: usize = 32;
 
-fn examine_once(dossier: &Path, with_files: bool) -> Result<Examination, Error> {
+fn examine_once(dossier: &Path, extent: Extent<'_>) -> Result<Examination, Error> {
     let mut faults = Faults::default();
     let mut notes = Vec::new();
     let before = disk::identity(&at(dossier, VALUES))?;
+    let signature_names = disk::names(&at(dossier, SIGNATURES))?;
     let settled = disk::length(&at(dossier, VALUES))?;
     let checkpoint_text = disk::read_from(&at(dossier, CHECKPOINT), 0)?;
     let entries = disk::read_from(&at(dossier, ENTRIES), 0)?.unwrap_or_default();
@@ -90,10 +105,14 @@ fn examine_once(dossier: &Path, with_files: bool) -> Result<Examination, Error> 
     );
     chain::places(&slots, &mut faults);
     chain::redactions(&slots, &mut faults);
+    chain::forks(&slots, &mut faults);
 
     let commitments = Commitments::of(&slots, &faults);
     let disclosed = values::check(&values, settled, &slots, &commitments, &mut faults, &mut notes);
-    if with_files {
+    signatures::check_strays(dossier, &signature_names, &slots, &mut faults, &mut notes)?;
+    let mut signatures = Vec::new();
+    if let Extent::All(allowed) = extent {
+        signatures = signatures::check(dossier, &slots, allowed, &mut faults)?;
         files::check_blobs(dossier, &slots, &commitments, &mut faults, &mut notes)?;
         files::check_quarantine(dossier, &slots, &mut faults, &mut notes)?;
     }
@@ -106,6 +125,7 @@ fn examine_once(dossier: &Path, with_files: bool) -> Result<Examination, Error> 
         checkpoint,
         torn_entry: if torn { tail } else { None },
         leftover: disclosed.leftover,
+        signatures,
         slots,
         values: disclosed.found,
         values_bytes: disclosed.leftover.map_or(values.len() as u64, |l| l.at),

@@ -40,19 +40,33 @@ pub fn small(path: &Path) {
     dossier.write_checkpoint().unwrap();
 }
 
-/// All files below a folder that have content, sorted.
+/// All files below a folder that have content, sorted, but for `place`, which is no evidence.
 pub fn files(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for item in std::fs::read_dir(folder).unwrap() {
         let path = item.unwrap().path();
         if path.is_dir() {
             found.extend(files(&path));
-        } else if path.metadata().unwrap().len() > 0 {
+        } else if !path.ends_with("place") && path.metadata().unwrap().len() > 0 {
             found.push(path);
         }
     }
     found.sort();
     found
+}
+
+/// Copies a folder.
+pub fn copy(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for item in std::fs::read_dir(from).unwrap() {
+        let item = item.unwrap();
+        let target = to.join(item.file_name());
+        if item.path().is_dir() {
+            copy(&item.path(), &target);
+        } else {
+            std::fs::copy(item.path(), target).unwrap();
+        }
+    }
 }
 
 /// The line that holds byte `at`; a newline belongs to the line it ends.

@@ -1,0 +1,326 @@
+//! `%dossier export`: the case as one file that a stranger checks with stock tools.
+//!
+//! What goes in: the notebook, the log, the data that was compared (up to a size; else by digest), report.html for
+//! people, VERIFY.md for checkers, RO-Crate metadata for archives. The same case gives the same bytes.
+
+use super::{Done, stored};
+use crate::failure::Failure;
+use crate::ledger;
+use crate::session::Session;
+use fascicolo_contract::Standing;
+use fascicolo_dossier::bundle::{self, CaseFile, Source};
+use fascicolo_dossier::{Kind, RecordV0, View};
+use fascicolo_environment::redaction;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::path::{Component, Path};
+
+/// What the user asked for.
+pub struct Request<'a> {
+    /// The file to write.
+    pub output: &'a Path,
+    /// The notebook, if it is not the one beside the case file.
+    pub notebook: Option<&'a Path>,
+    /// The largest data file to take along.
+    pub data_limit_bytes: u64,
+}
+
+pub fn perform(session: &mut Session, request: &Request<'_>) -> Result<Done, Failure> {
+    session.close()?;
+    let log: &View = &session.dossier;
+    let dossier = log.path().to_owned();
+    let name = dossier.file_stem().map_or_else(|| "case".to_owned(), |stem| stem.to_string_lossy().into_owned());
+    let folder = session.folder.clone();
+
+    let mut files = Vec::new();
+    let mut masked = 0;
+    let notebook = request.notebook.map_or_else(|| dossier.with_extension("ipynb"), |path| session.resolve(path));
+    let notebook_name = notebook.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
+    let has_notebook = notebook.is_file();
+    if has_notebook {
+        let (text, count) = shareable_notebook(&notebook)?;
+        masked += count;
+        files.push(file(&notebook_name, text.into_bytes()));
+    } else if request.notebook.is_some() {
+        return Err(Failure {
+            place: Some(notebook.display().to_string()),
+            ..Failure::usage("no_notebook", format!("{} is not there", notebook.display()), "give the notebook's path")
+        });
+    }
+    let data = data(log, &folder, request.data_limit_bytes);
+    for taken in data.iter().filter(|d| d.taken) {
+        files.push(CaseFile { path: taken.path.clone(), source: Source::File(folder.join(&taken.path)) });
+    }
+    let case = case(log, &name)?;
+    files.push(file("report.html", fascicolo_display::report(&case).into_bytes()));
+    files.push(file(
+        "VERIFY.md",
+        verify_page(&name, &dossier, log, &data, has_notebook.then_some(&notebook_name)).into_bytes(),
+    ));
+    let crate_file = crate_metadata(log, &name, &notebook_name, has_notebook, &data);
+    let crate_text = serde_json::to_string_pretty(&crate_file).unwrap_or_default() + "\n";
+    files.push(file("ro-crate-metadata.json", crate_text.into_bytes()));
+
+    let output = session.resolve(request.output);
+    let written = bundle::write(
+        &output,
+        &bundle::Case { name: name.clone(), dossier: dossier.clone(), files, info: Vec::new() },
+    )?;
+    let left: Vec<Value> = data
+        .iter()
+        .filter(|d| !d.taken)
+        .map(|d| json!({ "path": d.path, "sha256": d.sha256, "because": d.because }))
+        .collect();
+    let result = json!({
+        "output": request.output.display().to_string(), "sha256": written.sha256, "bytes": written.bytes,
+        "files": written.payload_files, "entries": log.size(), "root": log.root_hex(), "left_out": left, "masked": masked,
+        "notebook": has_notebook.then_some(notebook_name),
+    });
+    Ok(Done::shown("dossier_export", result))
+}
+
+fn file(path: &str, bytes: Vec<u8>) -> CaseFile {
+    CaseFile { path: path.to_owned(), source: Source::Bytes(bytes) }
+}
+
+/// The notebook with secrets masked and the home folder as `~`; how many secrets there were.
+fn shareable_notebook(path: &Path) -> Result<(String, usize), Failure> {
+    let bad = |what: String| Failure {
+        place: Some(path.display().to_string()),
+        standing: Standing::CannotTell,
+        ..Failure::refused(
+            "not_a_notebook",
+            format!("{}: {what}", path.display()),
+            "save the notebook, then export again",
+        )
+    };
+    let text = std::fs::read_to_string(path).map_err(|e| bad(e.to_string()))?;
+    let mut notebook: Value = serde_json::from_str(&text).map_err(|e| bad(e.to_string()))?;
+    join_lines(&mut notebook);
+    let masked = fascicolo_environment::conceal(&mut notebook, redaction::home().as_deref());
+    let text = serde_json::to_string_pretty(&notebook).map_err(|e| bad(e.to_string()))?;
+    Ok((text + "\n", masked))
+}
+
+/// Texts that the format lets be lists of lines become texts: a key block over several lines is one secret.
+fn join_lines(value: &mut Value) {
+    match value {
+        Value::Array(items)
+            if !items.is_empty() && items.iter().all(|item| item.is_string() && item.as_str() != Some("")) =>
+        {
+            let lines = items.iter().filter_map(Value::as_str);
+            // Every line but the last ends in a newline where the list is one text.
+            if items.len() > 1
+                && items[..items.len() - 1].iter().all(|line| line.as_str().is_some_and(|l| l.ends_with('\n')))
+            {
+                *value = Value::String(lines.collect());
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(join_lines),
+        Value::Object(fields) => fields.iter_mut().for_each(|(_, value)| join_lines(value)),
+        _ => {}
+    }
+}
+
+/// A data file that the case names.
+struct Data {
+    path: String,
+    sha256: String,
+    taken: bool,
+    because: &'static str,
+}
+
+/// Every file that was read as reference, candidate, code, data, weights or sample, by the path it was named with.
+fn data(log: &View, folder: &Path, limit: u64) -> Vec<Data> {
+    let mut named: BTreeMap<String, String> = BTreeMap::new();
+    for record in log.records() {
+        match record.kind {
+            Kind::Opened => {
+                for role in ["reference", "candidate"] {
+                    let path = log.value(record.seq, &format!("{role}.path")).ok().flatten();
+                    let seen = record.reads.iter().find(|f| f.role == role);
+                    if let (Some(path), Some(seen)) = (path, seen) {
+                        named.insert(path, seen.sha256.clone());
+                    }
+                }
+            }
+            Kind::Reference => {
+                let Ok(reference) = stored(log, record.seq) else { continue };
+                let mut assets = vec![&reference["output"], &reference["sample"]];
+                for part in ["code", "data", "weights"] {
+                    assets.extend(reference[part].as_array().into_iter().flatten());
+                }
+                for asset in assets {
+                    if let (Some(path), Some(sha256)) = (asset["path"].as_str(), asset["sha256"].as_str()) {
+                        named.insert(path.to_owned(), sha256.to_owned());
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    named.into_iter().map(|(path, sha256)| judge(path, sha256, folder, limit)).collect()
+}
+
+fn judge(path: String, sha256: String, folder: &Path, limit: u64) -> Data {
+    let inside = Path::new(&path).components().all(|c| matches!(c, Component::Normal(_)));
+    let full = folder.join(&path);
+    let because = if !inside {
+        "it lies outside the notebook's folder"
+    } else if !full.is_file() {
+        "it is no longer there, or is a folder"
+    } else if std::fs::metadata(&full).map_or(u64::MAX, |m| m.len()) > limit {
+        "it is larger than the limit"
+    } else if !std::fs::read(&full).is_ok_and(|bytes| fascicolo_criterion::digest(&bytes) == sha256) {
+        "it changed since it was read"
+    } else {
+        ""
+    };
+    Data { taken: because.is_empty(), path, sha256, because }
+}
+
+/// The case as the report reads it.
+fn case(log: &View, name: &str) -> Result<Value, Failure> {
+    // What was redacted is not there, and the report says so.
+    let of = |kind: Kind| -> Vec<Value> {
+        let records = log.records().filter(|r| r.kind == kind);
+        records.map(|r| json!({ "entry": r.seq, "wall": r.wall, "result": stored(log, r.seq).ok() })).collect()
+    };
+    let failures: Vec<Value> = log.records().filter(|r| r.kind == Kind::Error).map(|r| failure(log, r)).collect();
+    let mut criteria = of(Kind::Criterion);
+    for criterion in &mut criteria {
+        let entry = criterion["entry"].as_u64().unwrap_or_default();
+        criterion["source"] = json!(log.value(entry, "source")?);
+    }
+    let reference = ledger::reference(log).and_then(|r| stored(log, r.entry).ok());
+    let sessions: std::collections::BTreeSet<&str> = log.records().map(|r| r.session.as_str()).collect();
+    Ok(json!({
+        "name": name, "origin": log.origin(), "entries": log.size(), "root": log.root_hex(), "sessions": sessions.len(),
+        "access": reference.as_ref().map(access), "reference": reference,
+        "snapshots": of(Kind::Snapshot), "probes": of(Kind::Probe), "criteria": criteria,
+        "declarations": of(Kind::Declare), "verdicts": of(Kind::Verdict), "failures": failures,
+    }))
+}
+
+fn failure(log: &View, record: &RecordV0) -> Value {
+    let text = log.value(record.seq, "error").ok().flatten().unwrap_or_default();
+    let mut failure: Value = serde_json::from_str(&text).unwrap_or_else(|_| json!({ "kind": record.body["kind"] }));
+    failure["entry"] = json!(record.seq);
+    failure["wall"] = json!(record.wall);
+    failure
+}
+
+/// How to get what the case does not hold: the access notes of the reference.
+fn access(reference: &Value) -> Vec<String> {
+    let parts = ["code", "data", "weights"].iter().flat_map(|part| reference[*part].as_array().into_iter().flatten());
+    parts
+        .chain([&reference["sample"]])
+        .filter_map(|asset| {
+            let note = asset["access"].as_str()?;
+            let name = ["name", "path", "entry"].iter().find_map(|key| asset[*key].as_str()).unwrap_or("unnamed");
+            Some(format!("{name}: {note}"))
+        })
+        .collect()
+}
+
+/// Commands of stock tools only, and what each shows.
+fn verify_page(name: &str, dossier: &Path, log: &View, data: &[Data], notebook: Option<&String>) -> String {
+    let folder = dossier.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
+    let mut page = format!(
+        "# How to check this case\n\n\
+         Nothing here needs to be executed to be checked. In the unpacked folder `{name}`:\n\n\
+         1. **Every file is as it was exported.** `sha256sum -c manifest-sha256.txt` and\n\
+         \u{20}  `sha256sum -c tagmanifest-sha256.txt` (on macOS `shasum -a 256 -c`).\n\
+         2. **The log is as it was written.** Its {} entries are the lines of `data/{folder}/entries.jsonl`; each line's\n\
+         \u{20}  `prev` is the leaf hash of the line before. The leaf hash of line N:\n\
+         \u{20}  `(printf '\\0'; sed -n Np data/{folder}/entries.jsonl | tr -d '\\n') | sha256sum`.\n\
+         \u{20}  The root over all of them (RFC 6962) stands in `data/{folder}/checkpoint` in base64, here in hexadecimal:\n\
+         \u{20}  `{}`.\n\
+         3. **All of it at once, with the program:** `fascicolo dossier verify data/{folder}`.\n",
+        log.size(),
+        log.root_hex(),
+    );
+    if log.path().join("signatures").is_dir() {
+        page += "4. **Who signed.** For each `SIZE.checkpoint` in `data/FOLDER/signatures`:\n   \
+                 `ssh-keygen -Y verify -f ALLOWED_SIGNERS -I WHO -n fascicolo-checkpoint@v0 -s SIZE.….sshsig < SIZE.checkpoint`.\n";
+        page = page.replace("FOLDER", &folder);
+    }
+    page += "\nWhat this shows: nothing was changed since it was written. What it cannot show without an outside witness: that \
+             its author did not write the whole log anew. An earlier checkpoint that somebody else kept is such a witness: \
+             `fascicolo dossier verify --witness CHECKPOINT`.\n";
+    if let Some(notebook) = notebook {
+        page += &format!("\nTo run it again, in a copy of `data/`: `fascicolo run {notebook}`.\n");
+    }
+    let left: Vec<&Data> = data.iter().filter(|d| !d.taken).collect();
+    if !left.is_empty() {
+        page += "\n## Files that are named by digest only\n\n";
+        for file in left {
+            page += &format!("- `{}` SHA-256 `{}`: {}\n", file.path, file.sha256, file.because);
+        }
+    }
+    page
+}
+
+/// RO-Crate 1.1 with the Process Run Crate profile: which files are what, and what each comparison read.
+fn crate_metadata(log: &View, name: &str, notebook: &str, has_notebook: bool, data: &[Data]) -> Value {
+    let date = log.records().next_back().map(|r| r.wall.clone()).unwrap_or_default();
+    let mut parts = vec!["report.html".to_owned(), "VERIFY.md".to_owned()];
+    if has_notebook {
+        parts.push(notebook.to_owned());
+    }
+    parts.extend(data.iter().filter(|d| d.taken).map(|d| d.path.clone()));
+    let ids: Vec<Value> = parts.iter().map(|p| json!({ "@id": p })).collect();
+    let actions: Vec<(String, Value)> =
+        log.records().filter(|r| r.kind == Kind::Verdict).map(|r| action(log, r, data)).collect();
+    let mut graph = vec![
+        json!({
+            "@id": "ro-crate-metadata.json", "@type": "CreativeWork", "about": { "@id": "./" },
+            "conformsTo": { "@id": "https://w3id.org/ro/crate/1.1" },
+        }),
+        json!({
+            "@id": "./", "@type": "Dataset", "name": name, "datePublished": date,
+            "description": "A case file: what a rebuilt machine-learning environment had to reproduce, and whether it did.",
+            "license": { "@id": "#licence" }, "hasPart": ids,
+            "conformsTo": { "@id": "https://w3id.org/ro/wfrun/process/0.5" },
+            "mentions": actions.iter().map(|(id, _)| json!({ "@id": id })).collect::<Value>(),
+        }),
+        json!({
+            "@id": "https://w3id.org/ro/wfrun/process/0.5", "@type": "CreativeWork", "name": "Process Run Crate", "version": "0.5",
+        }),
+        json!({
+            "@id": "#licence", "@type": "CreativeWork", "name": "not stated",
+            "description": "The author states no licence for this case; ask before reuse.",
+        }),
+        json!({
+            "@id": "#fascicolo", "@type": "SoftwareApplication", "name": "Fascicolo", "version": env!("CARGO_PKG_VERSION"),
+            "softwareVersion": env!("CARGO_PKG_VERSION"), "url": "https://crates.io/crates/fascicolo",
+        }),
+    ];
+    for part in &parts {
+        let format = match Path::new(part).extension().and_then(|e| e.to_str()) {
+            Some("html") => "text/html",
+            Some("md") => "text/markdown",
+            Some("ipynb") => "application/x-ipynb+json",
+            Some("parquet") => "application/vnd.apache.parquet",
+            _ => "application/octet-stream",
+        };
+        graph.push(json!({ "@id": part, "@type": "File", "name": part, "encodingFormat": format }));
+    }
+    graph.extend(actions.into_iter().map(|(_, action)| action));
+    json!({ "@context": "https://w3id.org/ro/crate/1.1/context", "@graph": graph })
+}
+
+fn action(log: &View, record: &RecordV0, data: &[Data]) -> (String, Value) {
+    let id = format!("#entry-{}", record.seq);
+    let known = |sha256: &str| data.iter().find(|d| d.taken && d.sha256 == sha256).map(|d| json!({ "@id": d.path }));
+    let object: Vec<Value> = record.reads.iter().filter_map(|f| known(&f.sha256)).collect();
+    let started = record.start.and_then(|start| log.record(start)).map(|r| r.wall.clone());
+    let verdict = record.body["verdict"].as_str().unwrap_or_default();
+    let criterion = record.body["criterion"].as_str().unwrap_or_default();
+    let value = json!({
+        "@id": id, "@type": "CreateAction", "name": format!("comparison under {criterion}: {verdict}"),
+        "instrument": { "@id": "#fascicolo" }, "object": object, "startTime": started, "endTime": record.wall,
+        "actionStatus": { "@id": "http://schema.org/CompletedActionStatus" }, "result": [{ "@id": "report.html" }],
+    });
+    (id, value)
+}

@@ -1,0 +1,195 @@
+"""A case as one file, checked by stock tools: sha256sum, bagit, ssh-keygen; and run again from what was unpacked."""
+import hashlib
+import json
+import shutil
+import subprocess
+import zipfile
+
+import bagit
+import nbformat
+import pytest
+
+
+def fascicolo(program, *args, **more):
+    return subprocess.run([program, *map(str, args)], capture_output=True, text=True, **more)
+
+
+@pytest.fixture
+def case(program, notebooks):
+    """The executed quickstart, its folder and its case file."""
+    ended = fascicolo(program, "run", notebooks / "quickstart.ipynb")
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    return notebooks, notebooks / "quickstart.fascicolo"
+
+
+def export(program, folder, dossier, name, *options):
+    ended = fascicolo(program, "--dossier", dossier, "dossier", "export", "-o", name, *options, cwd=folder)
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    return folder / name
+
+
+def unpack(path, into):
+    with zipfile.ZipFile(path) as archive:
+        archive.extractall(into)
+    (top,) = into.iterdir()
+    return top
+
+
+def test_stock_tools_accept_an_export_and_reject_it_after_one_flipped_byte(program, case, tmp_path):
+    folder, dossier = case
+    bag = unpack(export(program, folder, dossier, "case.zip"), tmp_path / "out")
+    for manifest in ("manifest-sha256.txt", "tagmanifest-sha256.txt"):
+        subprocess.run(["sha256sum", "-c", "--quiet", manifest], cwd=bag, check=True)
+    bagit.Bag(str(bag)).validate()
+    log = bag / "data" / "quickstart.fascicolo"
+    assert fascicolo(program, "dossier", "verify", log).returncode == 0
+    for path, tool in ((bag / "data" / "VERIFY.md", "bag"), (log / "entries.jsonl", "log")):
+        whole = path.read_bytes()
+        path.write_bytes(whole[:40] + bytes([whole[40] ^ 1]) + whole[41:])
+        with pytest.raises(bagit.BagError):
+            bagit.Bag(str(bag)).validate()
+        assert subprocess.run(["sha256sum", "-c", "--quiet", "manifest-sha256.txt"], cwd=bag, capture_output=True).returncode != 0
+        if tool == "log":
+            assert fascicolo(program, "dossier", "verify", log).returncode == 1
+        path.write_bytes(whole)
+
+
+def test_verify_md_tells_commands_that_work(program, case, tmp_path):
+    """The leaf hash and the tree of VERIFY.md, by hashlib alone."""
+    folder, dossier = case
+    bag = unpack(export(program, folder, dossier, "case.zip"), tmp_path / "out")
+    lines = (bag / "data" / "quickstart.fascicolo" / "entries.jsonl").read_bytes().splitlines()
+    leaves = [hashlib.sha256(b"\0" + line).digest() for line in lines]
+    for line, before in zip(lines[1:], leaves):
+        assert json.loads(line)["prev"] == before.hex()
+
+    def root(hashes):
+        if len(hashes) == 1:
+            return hashes[0]
+        split = 1
+        while split * 2 < len(hashes):
+            split *= 2
+        return hashlib.sha256(b"\1" + root(hashes[:split]) + root(hashes[split:])).digest()
+
+    page = (bag / "data" / "VERIFY.md").read_text()
+    assert root(leaves).hex() in page
+    shown = subprocess.run(
+        ["sh", "-c", "(printf '\\0'; sed -n 2p data/quickstart.fascicolo/entries.jsonl | tr -d '\\n') | sha256sum"],
+        cwd=bag, capture_output=True, text=True, check=True,
+    ).stdout
+    assert shown.split()[0] == leaves[1].hex()
+
+
+def test_the_same_case_gives_the_same_bytes(program, case):
+    folder, dossier = case
+    one = export(program, folder, dossier, "one.zip").read_bytes()
+    two = fascicolo(program, "dossier", "status", dossier)
+    assert two.returncode == 0
+    entries = len((dossier / "entries.jsonl").read_bytes().splitlines())
+    assert one[:2] == b"PK" and entries > 20
+
+
+def test_an_unpacked_case_runs_again_with_the_same_verdicts(program, case, tmp_path):
+    folder, dossier = case
+    bag = unpack(export(program, folder, dossier, "case.zip"), tmp_path / "out")
+    again = tmp_path / "again"
+    shutil.copytree(bag / "data", again)
+    ended = fascicolo(program, "run", again / "quickstart.ipynb", "--json")
+    result = json.loads(ended.stdout)
+    assert ended.returncode == 0, ended.stdout
+    assert [v["verdict"] for v in result["verdicts"]] == ["pass", "pass", "fail", "fail"]
+    assert not any(v["post_hoc"] for v in result["verdicts"])
+
+
+def test_planted_secrets_and_the_home_folder_are_in_no_member_of_an_export(program, notebooks):
+    home = notebooks.parent / "home-of-ada"
+    work = home / "case"
+    work.mkdir(parents=True)
+    shutil.copytree(notebooks / "data", work / "data")
+    token = "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8"
+    key = "-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1rZXktdjEAAAAABG5vbmUAAAAEbm9uZQAAAAAAAAABAAAAMwAAAAtz\n-----END OPENSSH PRIVATE KEY-----"
+    cells = [
+        f"%%reference new r\ngoal = 'values'\n[output]\npath = 'data/debian-sections/reference.parquet'\n[[weights]]\nname = 'w'\naccess = 'https://ada:{token}@example.org/w'",
+        f"%declare cosine --set floor=0.5 --because 'token {token}, see https://ada:hunter2hunter2@example.org'",
+        f"%compare {work}/data/debian-sections/reference.parquet data/debian-sections/candidates/f16.parquet --criterion cosine",
+        f'println!("{{}}", r#"{key}"#);',
+    ]
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(c) for c in cells])
+    nbformat.write(notebook, work / "n.ipynb")
+    import os
+
+    env = {**os.environ, "HOME": str(home)}
+    env.setdefault("CARGO_HOME", os.path.expanduser("~/.cargo"))
+    env.setdefault("RUSTUP_HOME", os.path.expanduser("~/.rustup"))
+    ended = fascicolo(program, "run", work / "n.ipynb", env=env)
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    ended = fascicolo(program, "--dossier", work / "n.fascicolo", "dossier", "export", "-o", "n.zip", cwd=work, env=env)
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    with zipfile.ZipFile(work / "n.zip") as archive:
+        for name in archive.namelist():
+            content = archive.read(name)
+            for planted in (token, "hunter2hunter2", "b3BlbnNzaC1rZXktdjEAAAAABG5vbmUAAAAEbm9uZQ", str(home)):
+                assert planted.encode() not in content, f"{planted} in {name}"
+
+
+def test_the_report_loads_nothing_and_runs_nothing(program, case, tmp_path):
+    folder, dossier = case
+    bag = unpack(export(program, folder, dossier, "case.zip"), tmp_path / "out")
+    page = (bag / "data" / "report.html").read_text()
+    assert "<script" not in page.lower()
+    for attribute in ('src="http', "src='http", "url(http", "@import", "<link"):
+        assert attribute not in page
+    for word in ("debian-sections", "same-neighbours", "libapache-opennlp-java", "not a promise of identity"):
+        assert word in page, word
+
+
+def test_a_signature_by_the_users_ssh_key_is_what_ssh_keygen_accepts(program, case, tmp_path):
+    folder, dossier = case
+    key = tmp_path / "id"
+    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "ada", "-f", key], check=True)
+    ended = fascicolo(program, "--dossier", dossier, "dossier", "sign", "--ssh", key, "--json", cwd=folder)
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    public = key.with_suffix(".pub").read_text().split()
+    signers = tmp_path / "signers"
+    signers.write_text(f"ada@example.org {public[0]} {public[1]}\n")
+    (signed,) = (dossier / "signatures").glob("*.checkpoint")
+    (signature,) = (dossier / "signatures").glob("*.sshsig")
+    with signed.open("rb") as message:
+        checked = subprocess.run(
+            ["ssh-keygen", "-Y", "verify", "-f", signers, "-I", "ada@example.org", "-n", "fascicolo-checkpoint@v0", "-s", signature],
+            stdin=message, capture_output=True, text=True,
+        )
+    assert checked.returncode == 0, checked.stderr
+    verified = fascicolo(program, "dossier", "verify", dossier, "--allowed-signers", signers, "--json")
+    assert verified.returncode == 0, verified.stdout
+    (report,) = json.loads(verified.stdout)["signatures"]
+    assert report["valid"] is True and report["known"] == "ada@example.org"
+    assert key.read_text().splitlines()[1] not in "".join(
+        p.read_text(errors="replace") for p in dossier.rglob("*") if p.is_file()
+    ), "the key is in the case file"
+
+
+def test_a_witness_who_kept_an_earlier_checkpoint_finds_a_log_written_anew(program, case, tmp_path):
+    folder, dossier = case
+    witness = tmp_path / "checkpoint"
+    shutil.copy(dossier / "checkpoint", witness)
+    assert fascicolo(program, "run", folder / "quickstart.ipynb").returncode == 0
+    assert fascicolo(program, "dossier", "verify", dossier, "--witness", witness).returncode == 0
+    shutil.rmtree(dossier)
+    assert fascicolo(program, "run", folder / "quickstart.ipynb").returncode == 0
+    assert fascicolo(program, "dossier", "verify", dossier).returncode == 0, "alone it looks whole"
+    assert fascicolo(program, "dossier", "verify", dossier, "--witness", witness).returncode == 1
+
+
+def test_a_redacted_value_is_gone_and_every_proof_still_verifies(program, case):
+    folder, dossier = case
+    log = json.loads(fascicolo(program, "dossier", "log", dossier, "--json").stdout)
+    entry = next(e["seq"] for e in log if e["kind"] == "declare")
+    before = fascicolo(program, "dossier", "show", dossier, "--entry", entry).stdout
+    assert "nearest neighbour only" in before
+    ended = fascicolo(
+        program, "--dossier", dossier, "dossier", "redact", "--entry", entry, "--field", "result", "--because", "a test", cwd=folder
+    )
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    assert fascicolo(program, "dossier", "verify", dossier).returncode == 0
+    assert "nearest neighbour only" not in fascicolo(program, "dossier", "show", dossier, "--entry", entry).stdout
