@@ -41,6 +41,10 @@ pub fn perform(
 ) -> Result<Done, Failure> {
     ledger::probe_allows(&session.dossier)?;
     let name = args.criterion.as_deref().unwrap_or("cosine");
+    // A file that is not there is told before any rule: nothing could be opened.
+    for path in [&args.reference, &args.candidate] {
+        fascicolo_embeddings::files_of(&session.resolve(path))?;
+    }
     let mut found = criterion::find(session, name)?;
     let mut terms = if args.explore { exploring(args, &found.admitted) } else { declared(session, args, &mut found)? };
     found.admitted.check_parameters(&terms.parameters)?;
