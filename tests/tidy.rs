@@ -36,7 +36,7 @@ fn tracked() -> Vec<String> {
 fn no_crate_depends_on_what_it_must_not_know() {
     let dependencies = dependencies();
     let ours = |name: &str| format!("fascicolo-{name}");
-    let checks = ["contract", "embeddings", "criterion", "environment", "probe"].map(|c| ours(c));
+    let checks = ["contract", "embeddings", "criterion", "environment", "probe"].map(ours);
     let forbidden: Vec<(&str, Vec<String>)> = vec![
         (
             "fascicolo-contract",

@@ -163,12 +163,11 @@ impl CellRunner for Runner {
 
     fn shutdown(&self, _restart: bool) {
         // A cell that does not end keeps the session; its case file is then found without a checkpoint over its tail.
-        if let Ok(mut session) = self.session.try_lock() {
-            if let Some(mut session) = session.take() {
-                if let Err(failure) = session.close() {
-                    eprintln!("{}", failure.line());
-                }
-            }
+        if let Ok(mut session) = self.session.try_lock()
+            && let Some(mut session) = session.take()
+            && let Err(failure) = session.close()
+        {
+            eprintln!("{}", failure.line());
         }
     }
 }

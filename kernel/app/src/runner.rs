@@ -275,11 +275,11 @@ impl FrontEnd for Keeping<'_> {
         self.terminal.stream(stream, text);
         let name = if stream == Stream::Stdout { "stdout" } else { "stderr" };
         let mut outputs = self.outputs.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(last) = outputs.last_mut().filter(|o| o["output_type"] == "stream" && o["name"] == name) {
-            if let Value::String(so_far) = &mut last["text"] {
-                so_far.push_str(text);
-                return;
-            }
+        if let Some(last) = outputs.last_mut().filter(|o| o["output_type"] == "stream" && o["name"] == name)
+            && let Value::String(so_far) = &mut last["text"]
+        {
+            so_far.push_str(text);
+            return;
         }
         outputs.push(json!({ "output_type": "stream", "name": name, "text": text }));
     }

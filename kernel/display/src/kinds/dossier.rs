@@ -183,12 +183,9 @@ pub fn verification(v: &Value) -> Doc {
         Item::new(mark, format!("signed over {} entries by {who}, {}", count(s, "size"), text(s, "fingerprint")))
     });
     doc.items(signatures.collect());
-    match flag(v, "witness.holds") {
-        Some(true) => doc.items(vec![Item::new(
-            Mark::Passed,
-            format!("goes on from the {} entries that an outside witness saw", count(v, "witness.entries")),
-        )]),
-        Some(false) | None => {}
+    if flag(v, "witness.holds") == Some(true) {
+        let seen = format!("goes on from the {} entries that an outside witness saw", count(v, "witness.entries"));
+        doc.items(vec![Item::new(Mark::Passed, seen)]);
     }
     doc.items(list(v, "notes").iter().map(|note| Item::new(Mark::Open, scalar(note))).collect());
     if holds == Some(true) && tone == Tone::Good {
