@@ -308,6 +308,18 @@ fn a_candidate_seen_in_any_other_guise_was_seen() {
     assert_eq!(desk.compare("f16", &["--explore"]).verdict(0), "none");
     assert_eq!(desk.compare("shuffled", &["--explore"]).verdict(0), "none");
     declare(&desk, "floor=0.9");
+    // As another encoding of the same rows, in the reference's place.
+    let plain = Desk::new();
+    let form = format!("goal = \"values\"\n[output]\npath = {:?}\n", layout("codec-gzip.parquet"));
+    assert_eq!(plain.run_with(&["reference", "new", "other"], &form).status, 0);
+    let swapped =
+        ["compare", &layout("shuffled.parquet"), &layout("halffloat.parquet"), "--explore", "--criterion", "allclose"];
+    assert_eq!(plain.run(&swapped).status, 0);
+    assert_eq!(plain.run(&["declare", "allclose", "--set", "atol=1", "--set", "rtol=0", "--because", "x"]).status, 0);
+    let half =
+        ["compare", &layout("codec-gzip.parquet"), &layout("halffloat.parquet"), "--criterion", "allclose", "--json"];
+    assert_eq!(plain.run(&half).verdict(3), "pass");
+
     let folder = desk.run(&["compare", &reference, "parts", "--criterion", "cosine", "--json"]);
     assert_eq!(folder.verdict(3), "pass");
     assert!(folder.json()["post_hoc_because"].as_str().unwrap().contains("first read"));
@@ -316,19 +328,21 @@ fn a_candidate_seen_in_any_other_guise_was_seen() {
 #[test]
 fn the_same_rows_written_anew_are_the_same_content() {
     let desk = Desk::new();
-    let form = format!("goal = \"values\"\n[output]\npath = {:?}\n", layout("plain.parquet"));
-    assert_eq!(desk.run_with(&["reference", "new", "plain"], &form).status, 0);
+    let form = format!("goal = \"values\"\n[output]\npath = {:?}\n", layout("halffloat.parquet"));
+    assert_eq!(desk.run_with(&["reference", "new", "half"], &form).status, 0);
     let compare = |file: &str, options: &[&str]| {
-        let (plain, file) = (layout("plain.parquet"), layout(file));
-        let mut args = vec!["compare", plain.as_str(), file.as_str(), "--json"];
+        let (half, file) = (layout("halffloat.parquet"), layout(file));
+        let mut args = vec!["compare", half.as_str(), file.as_str(), "--json"];
         args.extend_from_slice(options);
         desk.run(&args)
     };
     assert_eq!(compare("row-groups-of-7.parquet", &["--explore", "--criterion", "allclose"]).verdict(0), "none");
-    let declared = desk.run(&["declare", "allclose", "--set", "atol=0", "--set", "rtol=0", "--because", "test"]);
+    let declared = desk.run(&["declare", "allclose", "--set", "atol=1", "--set", "rtol=0", "--because", "test"]);
     assert_eq!(declared.status, 0, "{}", declared.stderr);
     assert_eq!(compare("codec-zstd.parquet", &["--criterion", "allclose"]).verdict(3), "pass");
-    assert_eq!(compare("many-files", &["--criterion", "allclose"]).verdict(3), "pass");
+    let parts = compare("many-files", &["--criterion", "allclose"]);
+    assert_eq!(parts.verdict(3), "pass");
+    assert_eq!(parts.json()["attempts"], 3);
 }
 
 #[test]
@@ -512,4 +526,42 @@ fn a_case_file_without_a_checkpoint_cannot_tell() {
     let verified = desk.run(&["dossier", "verify"]);
     assert_eq!(verified.status, 3, "{}", verified.stdout);
     assert!(verified.stdout.contains("CANNOT TELL"), "{}", verified.stdout);
+}
+
+#[test]
+fn an_error_that_may_have_told_the_difference_is_a_look_too() {
+    let desk = Desk::with_reference();
+    let leaking = CRITERION.replace(
+        ".figure(\"cosine.min\", \"unitless\", &state.least)",
+        ".figure(&format!(\"min {}\", state.least.value()), \"unitless\", &f64::NAN)",
+    );
+    assert_eq!(desk.run_with(&["criterion", "leak"], &leaking).status, 0);
+    let leaked = desk.compare("f16", &["--explore", "--criterion", "leak"]);
+    assert!(leaked.json()["error"]["message"].as_str().unwrap().contains("min 0.99"), "{}", leaked.stdout);
+    declare(&desk, "floor=0.9");
+    // The same rows in another file.
+    let half = desk.path().join("parts");
+    std::fs::create_dir(&half).unwrap();
+    std::fs::copy(sample("candidates/f16.parquet"), half.join("x.parquet")).unwrap();
+    let judged = desk.run(&["compare", &sample("reference.parquet"), "parts", "--criterion", "cosine", "--json"]);
+    assert_eq!(judged.verdict(3), "pass");
+}
+
+#[test]
+fn names_that_are_no_text_and_notebooks_that_are_none_are_errors_and_no_crash() {
+    let desk = Desk::new();
+    #[cfg(unix)]
+    {
+        use std::os::unix::ffi::OsStrExt;
+        let odd = std::ffi::OsStr::from_bytes(b"c\xff.parquet");
+        let ended = std::process::Command::new(env!("CARGO_BIN_EXE_fascicolo"))
+            .args([std::ffi::OsStr::new("compare"), "a.parquet".as_ref(), odd, "--explore".as_ref()])
+            .current_dir(desk.path())
+            .output()
+            .unwrap();
+        assert_eq!(ended.status.code(), Some(3), "{}", String::from_utf8_lossy(&ended.stderr));
+    }
+    std::fs::write(desk.path().join("n.ipynb"), r#"{"nbformat":4,"nbformat_minor":5,"metadata":{},"cells":[1,null]}"#)
+        .unwrap();
+    assert_eq!(desk.run(&["run", "n.ipynb"]).status, 2);
 }

@@ -193,3 +193,85 @@ def test_a_redacted_value_is_gone_and_every_proof_still_verifies(program, case):
     assert ended.returncode == 0, ended.stdout + ended.stderr
     assert fascicolo(program, "dossier", "verify", dossier).returncode == 0
     assert "nearest neighbour only" not in fascicolo(program, "dossier", "show", dossier, "--entry", entry).stdout
+
+
+def test_a_replay_in_an_empty_folder_gives_the_same_verdicts_and_figures(program, case, tmp_path):
+    folder, dossier = case
+    archive = export(program, folder, dossier, "case.zip")
+    refused = fascicolo(program, "replay", archive, "--into", tmp_path / "no", stdin=subprocess.DEVNULL)
+    assert refused.returncode == 4 and not (tmp_path / "no").exists(), refused.stderr
+    ended = fascicolo(program, "replay", archive, "--into", tmp_path / "again", "--yes", "--json")
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    result = json.loads(ended.stdout)
+    assert result["verdicts"] == 4 and result["differences"] == []
+    assert "landlock" in result["isolation"] or "not proved" in result["isolation"]
+    assert fascicolo(program, "dossier", "verify", tmp_path / "again" / "quickstart.fascicolo").returncode == 0
+
+
+def test_a_replay_fails_by_the_name_of_the_forgotten_file_and_of_the_old_variable(program, notebooks, tmp_path):
+    reference = "%%reference new r\ngoal = 'values'\n[output]\npath = 'data/debian-sections/reference.parquet'"
+    outside = tmp_path / "forgotten.parquet"
+    shutil.copy(notebooks / "data/debian-sections/candidates/f16.parquet", outside)
+    cases = {
+        "forgotten.parquet": [reference, f"%compare data/debian-sections/reference.parquet {outside} --explore"],
+        "from_an_old_session": [reference, 'println!("{}", from_an_old_session);'],
+    }
+    for named, cells in cases.items():
+        work = tmp_path / f"case-of-{named}"
+        work.mkdir()
+        shutil.copytree(notebooks / "data", work / "data")
+        notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(c) for c in cells])
+        nbformat.write(notebook, work / "n.ipynb")
+        fascicolo(program, "run", work / "n.ipynb")
+        archive = export(program, work, work / "n.fascicolo", "n.zip")
+        ended = fascicolo(program, "replay", archive, "--into", work / "again", "--yes")
+        assert ended.returncode == 1, ended.stdout + ended.stderr
+        assert named in ended.stderr, ended.stderr
+
+
+def repack(folder, archive):
+    """The bag made anew around changed files, as somebody who changed them would."""
+    bag = bagit.Bag(str(folder))
+    bag.save(manifests=True)
+    with zipfile.ZipFile(archive, "w") as out:
+        for path in sorted(p for p in folder.rglob("*") if p.is_file()):
+            out.write(path, f"{folder.name}/{path.relative_to(folder).as_posix()}")
+
+
+def test_data_and_report_are_bound_by_the_log_and_not_by_lists_that_anybody_can_renew(program, case, tmp_path):
+    folder, dossier = case
+    archive = export(program, folder, dossier, "case.zip")
+    assert fascicolo(program, "verify", archive).returncode == 0
+    for n, (changed, content) in enumerate({
+        "data/report.html": lambda old: old.replace(b"FAIL", b"PASS"),
+        "data/data/debian-sections/candidates/bf16.parquet": lambda old: old + b"x",
+        "data/evil.sh": lambda old: b"rm",
+    }.items()):
+        bag = unpack(archive, tmp_path / f"out{n}")
+        path = bag / changed
+        path.write_bytes(content(path.read_bytes() if path.exists() else b""))
+        again = tmp_path / f"again{n}.zip"
+        repack(bag, again)
+        verified = fascicolo(program, "verify", again, "--json")
+        assert verified.returncode == 1, (changed, verified.stdout)
+        faults = json.loads(verified.stdout)["faults"]
+        assert any(changed.removeprefix("data/") in fault["file"] for fault in faults), (changed, faults)
+
+
+def test_an_export_takes_no_other_files_place_and_no_secret_of_a_data_file_along(program, case):
+    folder, dossier = case
+    for output in ("quickstart.ipynb", "quickstart.fascicolo/entries.jsonl", "quickstart.fascicolo/new.zip"):
+        ended = fascicolo(program, "--dossier", dossier, "dossier", "export", "-o", output, cwd=folder)
+        assert ended.returncode == 4, ended.stdout + ended.stderr
+    assert fascicolo(program, "dossier", "verify", dossier).returncode == 0
+    nbformat.read(folder / "quickstart.ipynb", as_version=4)
+
+    token = "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8"
+    (folder / "train.py").write_text(f"TOKEN = '{token}'\n")
+    form = "goal = 'values'\n[output]\npath = './data/debian-sections/reference.parquet'\n[code]\npath = 'train.py'\n"
+    ended = fascicolo(program, "--dossier", dossier, "reference", "new", "again", cwd=folder, input=form)
+    assert ended.returncode == 0, ended.stderr
+    archive = export(program, folder, dossier, "case.zip")
+    with zipfile.ZipFile(archive) as members:
+        assert not any(token.encode() in members.read(name) for name in members.namelist())
+        assert any(name.endswith("debian-sections/reference.parquet") for name in members.namelist())

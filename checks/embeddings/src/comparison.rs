@@ -113,6 +113,11 @@ impl Comparison {
         content_digest(&self.candidate)
     }
 
+    /// As [`Comparison::content_digest`], of the reference.
+    pub fn reference_content_digest(&self) -> String {
+        content_digest(&self.reference)
+    }
+
     /// A pass over all matched rows in the reference's order, in batches of at most `max_rows` (at least 1). Every call
     /// starts a new pass.
     ///

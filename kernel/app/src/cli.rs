@@ -46,6 +46,8 @@ pub enum Command {
         #[arg(long, value_name = "FILE")]
         witness: Option<PathBuf>,
     },
+    /// Verify an exported case, then run its notebook again in an empty folder
+    Replay(crate::replay::ReplayArgs),
     /// Install the kernel for Jupyter
     Install(InstallArgs),
     /// Remove the kernel from Jupyter
@@ -93,7 +95,7 @@ pub fn start() -> u8 {
     };
     let asked_for =
         matches!(error.kind(), clap::error::ErrorKind::DisplayHelp | clap::error::ErrorKind::DisplayVersion);
-    if asked_for || !std::env::args().any(|word| word == "--json") {
+    if asked_for || !std::env::args_os().any(|word| word == "--json") {
         let _ = error.print();
         return if asked_for { 0 } else { Standing::Usage.exit_status() };
     }
@@ -121,6 +123,7 @@ fn main(cli: Cli) -> u8 {
                 done.standing
             })
         }
+        Command::Replay(args) => crate::replay::replay(&args, cli.json),
         Command::Kernel { connection_file } => crate::kernel::serve(&connection_file, dossier.as_deref()),
         Command::Install(args) => install(args, crate::install::install, "installed"),
         Command::Uninstall(args) => install(args, crate::install::uninstall, "removed"),
@@ -251,11 +254,12 @@ fn body_of(action: &Action) -> Result<String, Failure> {
 
 /// The command line as typed, for the record.
 fn shell_line() -> String {
-    let words: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<String> = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
     format!("fascicolo {}", words.join(" "))
 }
 
-fn print_result(shown_as: &'static str, result: &Value, json: bool) {
+/// A result as JSON, or for people.
+pub fn print_result(shown_as: &'static str, result: &Value, json: bool) {
     if json {
         print_line(&result.to_string());
     } else {

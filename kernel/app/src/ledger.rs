@@ -191,24 +191,27 @@ fn order_fault(log: &View, record: &RecordV0) -> Option<String> {
     }
     let mut content = Content::of(&record.reads, &reference.sha256);
     content.rows = record.body["content"].as_str().map(str::to_owned);
-    let own = log.records().rev().find(|r| r.seq < record.seq && r.kind == Kind::Opened && r.start == record.start);
+    let begins = |r: &&RecordV0| r.kind == Kind::Opened && r.start == record.start && !r.reads.is_empty();
+    let own = log.records().rev().filter(|r| r.seq < record.seq).find(begins);
     let Some(own) = own else {
         return Some("its candidate was not entered as opened before it".to_owned());
     };
     late(log, &name, &seal, &content, own.seq).map(|why| format!("it is not called post hoc, but {why}"))
 }
 
-/// The entry in which this content was first read, as candidate or as anything else that is compared: a difference can
-/// be seen from either side.
+impl Content {
+    /// Whether an `opened` entry read this content, as candidate or as reference: a difference can be seen from either
+    /// side. One entry tells the files, the next one their rows.
+    fn was_read_in(&self, opened: &RecordV0) -> bool {
+        let rows = |side: &str| opened.body["rows"][side].as_str();
+        opened.reads.iter().any(|f| self.files.contains(&f.sha256))
+            || self.rows.as_deref().is_some_and(|own| rows("candidate") == Some(own) || rows("reference") == Some(own))
+    }
+}
+
+/// The entry in which this content was first read.
 pub fn first_opened(log: &View, content: &Content) -> Option<u64> {
-    let rows = content.rows.as_deref();
-    log.records()
-        .find(|r| match r.kind {
-            Kind::Opened => r.reads.iter().any(|f| content.files.contains(&f.sha256)),
-            Kind::Verdict => rows.is_some() && r.body["content"].as_str() == rows,
-            _ => false,
-        })
-        .map(|r| r.seq)
+    log.records().find(|r| r.kind == Kind::Opened && content.was_read_in(r)).map(|r| r.seq)
 }
 
 /// The seal of this criterion that stood when an entry was written.
@@ -229,10 +232,20 @@ pub fn opened(log: &View, reference: &str) -> Vec<String> {
     named.into_values().collect()
 }
 
-/// How often this content was opened.
+/// How often this content was opened: by its files, or by its rows however they were stored.
 pub fn attempts(log: &View, content: &Content) -> u64 {
-    let opened = |r: &&RecordV0| r.kind == Kind::Opened && r.reads.iter().any(|f| content.files.contains(&f.sha256));
-    log.records().filter(opened).count() as u64
+    let (mut attempts, mut counted) = (0, false);
+    for record in log.records().filter(|r| r.kind == Kind::Opened) {
+        // An entry of files begins a comparison, the entry of their rows belongs to it.
+        if !record.reads.is_empty() {
+            counted = false;
+        }
+        if !counted && content.was_read_in(record) {
+            counted = true;
+            attempts += 1;
+        }
+    }
+    attempts
 }
 
 /// Digest of the environment recorded last.

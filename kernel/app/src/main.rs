@@ -12,6 +12,7 @@ mod front;
 mod install;
 mod kernel;
 mod ledger;
+mod replay;
 mod runner;
 mod rust_cells;
 mod session;

@@ -155,6 +155,9 @@ fn read(path: &Path) -> Result<Value, Failure> {
     if notebook["nbformat"] != 4 || !notebook["cells"].is_array() {
         return Err(bad(format!("is of notebook format {}, not 4", notebook["nbformat"])));
     }
+    if !notebook["cells"].as_array().is_some_and(|cells| cells.iter().all(Value::is_object)) {
+        return Err(bad("has cells that are no objects".to_owned()));
+    }
     Ok(notebook)
 }
 
@@ -222,7 +225,8 @@ fn parameter(pair: &[String]) -> Result<String, Failure> {
     Ok(format!("let {name} = {literal};"))
 }
 
-fn source(cell: &Value) -> String {
+/// The text of a cell, which the format lets be a list of lines.
+pub fn source(cell: &Value) -> String {
     match &cell["source"] {
         Value::String(text) => text.clone(),
         Value::Array(lines) => lines.iter().filter_map(Value::as_str).collect(),
@@ -244,7 +248,11 @@ fn write(path: &Path, notebook: &Value) -> Result<(), Failure> {
     let mut text = serde_json::to_string_pretty(notebook).map_err(|e| failed(e.into()))?;
     text.push('\n');
     let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let file = tempfile::NamedTempFile::new_in(folder).map_err(failed)?;
+    let mut builder = tempfile::Builder::new();
+    // As any new file, less the umask; a temporary file of its own would be readable by its owner alone.
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    let file = builder.tempfile_in(folder).map_err(failed)?;
     std::fs::write(file.path(), text).map_err(failed)?;
     file.persist(path).map_err(|e| failed(e.error))?;
     Ok(())

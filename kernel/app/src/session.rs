@@ -347,15 +347,23 @@ pub struct Fact {
     pub reads: Vec<FileSeen>,
 }
 
-/// A text as it may be shared.
-pub fn mask(text: &str) -> String {
-    let text = fascicolo_environment::mask(text).text;
-    redaction::without_home(&text, redaction::home().as_deref())
+/// The home folder, as the environment names it and as links resolve it.
+fn homes() -> Vec<PathBuf> {
+    let named = redaction::home();
+    let resolved = named.as_ref().and_then(|home| home.canonicalize().ok()).filter(|home| Some(home) != named.as_ref());
+    named.into_iter().chain(resolved).collect()
 }
 
-/// Every text of a value as it may be shared.
-fn conceal(value: &mut Value) {
-    fascicolo_environment::conceal(value, redaction::home().as_deref());
+/// A text as it may be shared.
+pub fn mask(text: &str) -> String {
+    let masked = fascicolo_environment::mask(text).text.into_owned();
+    homes().iter().fold(masked, |text, home| redaction::without_home(&text, Some(home)))
+}
+
+/// Every text of a value as it may be shared; how many secrets were masked.
+pub fn conceal(value: &mut Value) -> usize {
+    homes().iter().map(|home| fascicolo_environment::conceal(value, Some(home))).sum::<usize>()
+        + fascicolo_environment::conceal(value, None)
 }
 
 fn not_recorded(mut failure: Failure, what: &str) -> Failure {

@@ -95,6 +95,8 @@ pub enum Kind {
     Verdict,
     /// The log goes on elsewhere than the one it is a copy of, under an origin of its own.
     Fork,
+    /// A case was run again from its beginning.
+    Replay,
     /// A checkpoint was signed.
     Sign,
 }

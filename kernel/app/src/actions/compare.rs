@@ -80,6 +80,8 @@ pub fn perform(
         }
         failure
     })?;
+    let rows = (comparison.reference_content_digest(), comparison.content_digest());
+    rows_opened(session, place, &rows)?;
     let judged = judge(session, &comparison, &found.admitted, &terms.parameters, front)?;
     if stamps != (files::stamp(&reference), files::stamp(&candidate)) {
         return Err(Failure {
@@ -91,7 +93,8 @@ pub fn perform(
             )
         });
     }
-    content.rows = Some(comparison.content_digest());
+    // The reference's own rows in another encoding tell nothing about a candidate either.
+    content.rows = Some(rows.1).filter(|candidate| *candidate != rows.0);
 
     let verdict = match (&judged, args.explore) {
         (Judged::Not(_), _) => Verdict::NotComparable,
@@ -260,6 +263,16 @@ fn opened(
     Ok(())
 }
 
+/// Enters which rows were read, on both sides and however they are stored, before a criterion sees them: an error cannot
+/// hide what it may have told.
+fn rows_opened(session: &mut Session, place: &Place, rows: &(String, String)) -> Result<(), Failure> {
+    let mut draft = Draft::new(Kind::Opened);
+    place.mark(&mut draft);
+    draft.body = json!({ "rows": { "reference": rows.0, "candidate": rows.1 } });
+    session.append(draft)?;
+    Ok(())
+}
+
 /// What came of showing the rows to the criterion.
 enum Judged {
     /// The structure, or a measure without a value, forbids it.
@@ -387,6 +400,8 @@ impl Given<'_> {
         let mut notes = Vec::new();
         if of == to {
             notes.push("the candidate's bytes are the reference's own: this compares a file with itself".to_owned());
+        } else if self.content.rows.is_none() {
+            notes.push("the candidate's rows are the reference's own, bit for bit, written in another way".to_owned());
         }
         for (entry, require) in ledger::unmet_requirements(&session.dossier) {
             notes.push(format!("the probe of entry {entry} required {require} and did not find it; a later probe required something else"));

@@ -22,8 +22,9 @@ pub fn perform(session: &mut Session, args: &DeclareArgs, place: &Place) -> Resu
         )
     })?;
     let earliest = ledger::earliest_seal(&session.dossier, &found.digest, &args.set, &reference);
-    if let Some(seal) = &earliest {
-        let mut result = session.stored(seal.entry)?;
+    // What was redacted is entered afresh; the seal itself stands in the entry and keeps its time.
+    let kept = earliest.as_ref().and_then(|seal| Some((seal, session.stored(seal.entry).ok()?)));
+    if let Some((seal, mut result)) = kept {
         result["already"] = json!(true);
         if ledger::last_seal(&session.dossier, &args.name).is_some_and(|last| last.same_content(seal)) {
             result["dossier"] = json!({ "entry": seal.entry, "root": session.dossier.root_hex() });

@@ -79,7 +79,7 @@ fn status(log: &View) -> Value {
     let sessions: BTreeSet<&str> = log.records().map(|r| r.session.as_str()).collect();
     let verdicts: Vec<Value> = log.records().filter(|r| r.kind == Kind::Verdict).map(|r| verdict(log, r)).collect();
     let judged = |opened: &RecordV0| log.records().any(|r| r.kind == Kind::Verdict && r.start == opened.start);
-    let unjudged = log.records().filter(|r| r.kind == Kind::Opened && !judged(r)).count();
+    let unjudged = log.records().filter(|r| r.kind == Kind::Opened && !r.reads.is_empty() && !judged(r)).count();
     json!({
         "path": log.path().display().to_string(), "origin": log.origin(), "entries": log.size(), "root": log.root_hex(),
         "sessions": sessions.len(), "reference": ledger::reference(log).map(|r| r.name), "verdicts": verdicts,
@@ -100,7 +100,8 @@ fn verdict(log: &View, record: &RecordV0) -> Value {
 
 /// The candidate as the user named it, where that is still disclosed; else by its digest.
 fn candidate(log: &View, record: &RecordV0) -> String {
-    let opened = log.records().rev().find(|r| r.seq <= record.seq && r.kind == Kind::Opened && r.start == record.start);
+    let begins = |r: &&RecordV0| r.kind == Kind::Opened && r.start == record.start && !r.reads.is_empty();
+    let opened = log.records().rev().filter(|r| r.seq <= record.seq).find(begins);
     let path = opened.and_then(|r| log.value(r.seq, "candidate.path").ok().flatten());
     let digest = record.reads.iter().find(|f| f.role == "candidate").map(|f| short(&f.sha256)).unwrap_or_default();
     path.unwrap_or(digest)
@@ -164,6 +165,7 @@ fn summary(log: &View, record: &RecordV0) -> String {
         Kind::Reference => body("name"),
         Kind::Criterion => format!("{} {}", body("name"), short(&body("digest"))),
         Kind::Declare => format!("{} {}", body("criterion"), record.body["parameters"]),
+        Kind::Opened if record.reads.is_empty() => "the rows of both files".to_owned(),
         Kind::Opened => {
             let digest = record.reads.iter().find(|f| f.role == "candidate").map(|f| short(&f.sha256));
             format!("{} ({})", candidate(log, record), digest.unwrap_or_default())
@@ -180,6 +182,7 @@ fn summary(log: &View, record: &RecordV0) -> String {
         }
         Kind::Probe => format!("require {}", body("require")),
         Kind::Snapshot => short(&body("digest")),
+        Kind::Replay => format!("of {} {}", body("origin"), short(&body("root"))),
         Kind::Log | Kind::End | Kind::Recover | Kind::Redact | Kind::Fork | Kind::Sign => String::new(),
     }
 }
@@ -198,8 +201,19 @@ pub fn verify_case(case: &Path, allowed: Option<&Path>, witness: Option<&Path>) 
     let mut done = verify(&opened.dossier, allowed, witness)?;
     done.result["path"] = json!(case.display().to_string());
     done.result["case"] = json!(opened.name);
-    if !opened.faults.is_empty() {
-        let faults = opened.faults.iter().map(|fault| json!({ "entry": null, "file": fault.file, "what": fault.what }));
+    let mut found: Vec<(String, String)> = opened.faults.iter().map(|f| (f.file.clone(), f.what.clone())).collect();
+    if opened.verification.integrity {
+        let dossier = opened.dossier.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
+        let data = opened.folder.join("data");
+        found.extend(super::export::against_log(&Dossier::read(&opened.dossier)?, &opened.name, &data, &dossier)?);
+    }
+    if let Some(notes) = done.result["notes"].as_array_mut() {
+        notes.push(json!(
+            "the notebook, VERIFY.md and ro-crate-metadata.json are not covered by the log or a signature"
+        ));
+    }
+    if !found.is_empty() {
+        let faults = found.iter().map(|(file, what)| json!({ "entry": null, "file": file, "what": what }));
         if let Some(all) = done.result["faults"].as_array_mut() {
             all.extend(faults);
         }

@@ -10,7 +10,6 @@ use crate::session::Session;
 use fascicolo_contract::Standing;
 use fascicolo_dossier::bundle::{self, CaseFile, Source};
 use fascicolo_dossier::{Kind, RecordV0, View};
-use fascicolo_environment::redaction;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::{Component, Path};
@@ -47,7 +46,16 @@ pub fn perform(session: &mut Session, request: &Request<'_>) -> Result<Done, Fai
             ..Failure::usage("no_notebook", format!("{} is not there", notebook.display()), "give the notebook's path")
         });
     }
-    let data = data(log, &folder, request.data_limit_bytes);
+    let output = session.resolve(request.output);
+    may_be_written(&output, &dossier)?;
+    let reserved = [&notebook_name, "report.html", "VERIFY.md", "ro-crate-metadata.json"];
+    let mut data = data(log, &folder, request.data_limit_bytes);
+    for file in
+        data.iter_mut().filter(|d| d.taken && (reserved.contains(&d.path.as_str()) || d.path.starts_with("log/")))
+    {
+        file.taken = false;
+        file.because = "a file of the case itself has its name";
+    }
     for taken in data.iter().filter(|d| d.taken) {
         files.push(CaseFile { path: taken.path.clone(), source: Source::File(folder.join(&taken.path)) });
     }
@@ -61,7 +69,6 @@ pub fn perform(session: &mut Session, request: &Request<'_>) -> Result<Done, Fai
     let crate_text = serde_json::to_string_pretty(&crate_file).unwrap_or_default() + "\n";
     files.push(file("ro-crate-metadata.json", crate_text.into_bytes()));
 
-    let output = session.resolve(request.output);
     let written = bundle::write(
         &output,
         &bundle::Case { name: name.clone(), dossier: dossier.clone(), files, info: Vec::new() },
@@ -77,6 +84,27 @@ pub fn perform(session: &mut Session, request: &Request<'_>) -> Result<Done, Fai
         "notebook": has_notebook.then_some(notebook_name),
     });
     Ok(Done::shown("dossier_export", result))
+}
+
+/// An export never takes the place of something else: not of the log, not of a file that is no archive.
+fn may_be_written(output: &Path, dossier: &Path) -> Result<(), Failure> {
+    use std::io::Read;
+    let refuse = |why: &str| {
+        Err(Failure {
+            place: Some(output.display().to_string()),
+            ..Failure::refused("output_in_use", format!("{} {why}", output.display()), "give another file with -o")
+        })
+    };
+    let place = output.parent().and_then(|folder| folder.canonicalize().ok());
+    if place.zip(dossier.canonicalize().ok()).is_some_and(|(place, dossier)| place.starts_with(dossier)) {
+        return refuse("lies in the case file itself");
+    }
+    let Ok(mut file) = std::fs::File::open(output) else { return Ok(()) };
+    let mut magic = [0; 2];
+    if file.read_exact(&mut magic).is_err() || &magic != b"PK" {
+        return refuse("is there already, and is no archive");
+    }
+    Ok(())
 }
 
 fn file(path: &str, bytes: Vec<u8>) -> CaseFile {
@@ -97,7 +125,7 @@ fn shareable_notebook(path: &Path) -> Result<(String, usize), Failure> {
     let text = std::fs::read_to_string(path).map_err(|e| bad(e.to_string()))?;
     let mut notebook: Value = serde_json::from_str(&text).map_err(|e| bad(e.to_string()))?;
     join_lines(&mut notebook);
-    let masked = fascicolo_environment::conceal(&mut notebook, redaction::home().as_deref());
+    let masked = crate::session::conceal(&mut notebook);
     let text = serde_json::to_string_pretty(&notebook).map_err(|e| bad(e.to_string()))?;
     Ok((text + "\n", masked))
 }
@@ -140,7 +168,7 @@ fn data(log: &View, folder: &Path, limit: u64) -> Vec<Data> {
                     let path = log.value(record.seq, &format!("{role}.path")).ok().flatten();
                     let seen = record.reads.iter().find(|f| f.role == role);
                     if let (Some(path), Some(seen)) = (path, seen) {
-                        named.insert(path, seen.sha256.clone());
+                        named.insert(plain(&path), seen.sha256.clone());
                     }
                 }
             }
@@ -152,7 +180,7 @@ fn data(log: &View, folder: &Path, limit: u64) -> Vec<Data> {
                 }
                 for asset in assets {
                     if let (Some(path), Some(sha256)) = (asset["path"].as_str(), asset["sha256"].as_str()) {
-                        named.insert(path.to_owned(), sha256.to_owned());
+                        named.insert(plain(path), sha256.to_owned());
                     }
                 }
             }
@@ -160,6 +188,12 @@ fn data(log: &View, folder: &Path, limit: u64) -> Vec<Data> {
         }
     }
     named.into_iter().map(|(path, sha256)| judge(path, sha256, folder, limit)).collect()
+}
+
+/// `./a` and `a` are one place.
+fn plain(path: &str) -> String {
+    let parts = Path::new(path).components().filter(|c| *c != Component::CurDir);
+    parts.collect::<std::path::PathBuf>().to_string_lossy().into_owned()
 }
 
 fn judge(path: String, sha256: String, folder: &Path, limit: u64) -> Data {
@@ -171,12 +205,69 @@ fn judge(path: String, sha256: String, folder: &Path, limit: u64) -> Data {
         "it is no longer there, or is a folder"
     } else if std::fs::metadata(&full).map_or(u64::MAX, |m| m.len()) > limit {
         "it is larger than the limit"
-    } else if !std::fs::read(&full).is_ok_and(|bytes| fascicolo_criterion::digest(&bytes) == sha256) {
-        "it changed since it was read"
     } else {
-        ""
+        match std::fs::read(&full) {
+            Ok(bytes) if fascicolo_criterion::digest(&bytes) != sha256 => "it changed since it was read",
+            // Masking would change what its digest stands for.
+            Ok(bytes) if tells_too_much(&bytes) => "it holds what looks like a secret, or the place of the home folder",
+            Ok(_) => "",
+            Err(_) => "it cannot be read",
+        }
     };
     Data { taken: because.is_empty(), path, sha256, because }
+}
+
+fn tells_too_much(bytes: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(bytes);
+    crate::session::mask(&text) != text
+}
+
+/// What of an unpacked case is not what its log gives: the data by their digests, the report by its text.
+pub fn against_log(
+    log: &View,
+    name: &str,
+    data_folder: &Path,
+    dossier: &str,
+) -> Result<Vec<(String, String)>, Failure> {
+    let named: BTreeMap<String, String> =
+        data(log, data_folder, u64::MAX).into_iter().map(|d| (d.path, d.sha256)).collect();
+    let mut faults = Vec::new();
+    let own = [format!("{name}.ipynb"), "report.html".into(), "VERIFY.md".into(), "ro-crate-metadata.json".into()];
+    for file in files_below(data_folder, data_folder) {
+        let top = file.split('/').next().unwrap_or_default();
+        if top == dossier || top == "log" || own.contains(&file) {
+            continue;
+        }
+        let bytes = std::fs::read(data_folder.join(&file)).unwrap_or_default();
+        match named.get(&file) {
+            None => faults.push((file, "the log names no such file".to_owned())),
+            Some(sha256) if *sha256 != fascicolo_criterion::digest(&bytes) => {
+                faults.push((file, format!("its content is not the one that the log names, SHA-256 {sha256}")));
+            }
+            Some(_) => {}
+        }
+    }
+    let report = std::fs::read(data_folder.join("report.html")).unwrap_or_default();
+    if report != fascicolo_display::report(&case(log, name)?).into_bytes() {
+        let what = "it is not the report that this log gives (or another version of the program wrote it)";
+        faults.push(("report.html".to_owned(), what.to_owned()));
+    }
+    Ok(faults)
+}
+
+fn files_below(folder: &Path, root: &Path) -> Vec<String> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            found.extend(files_below(&path, root));
+        } else if let Ok(relative) = path.strip_prefix(root) {
+            let parts: Vec<_> = relative.components().map(|c| c.as_os_str().to_string_lossy().into_owned()).collect();
+            found.push(parts.join("/"));
+        }
+    }
+    found.sort();
+    found
 }
 
 /// The case as the report reads it.
@@ -229,14 +320,17 @@ fn verify_page(name: &str, dossier: &Path, log: &View, data: &[Data], notebook: 
     let mut page = format!(
         "# How to check this case\n\n\
          Nothing here needs to be executed to be checked. In the unpacked folder `{name}`:\n\n\
-         1. **Every file is as it was exported.** `sha256sum -c manifest-sha256.txt` and\n\
-         \u{20}  `sha256sum -c tagmanifest-sha256.txt` (on macOS `shasum -a 256 -c`).\n\
+         1. **No file was damaged on its way.** `sha256sum -c manifest-sha256.txt` and\n\
+         \u{20}  `sha256sum -c tagmanifest-sha256.txt` (on macOS `shasum -a 256 -c`). Whoever changes a file can change these\n\
+         \u{20}  lists too; what binds the case is the log.\n\
          2. **The log is as it was written.** Its {} entries are the lines of `data/{folder}/entries.jsonl`; each line's\n\
          \u{20}  `prev` is the leaf hash of the line before. The leaf hash of line N:\n\
          \u{20}  `(printf '\\0'; sed -n Np data/{folder}/entries.jsonl | tr -d '\\n') | sha256sum`.\n\
          \u{20}  The root over all of them (RFC 6962) stands in `data/{folder}/checkpoint` in base64, here in hexadecimal:\n\
          \u{20}  `{}`.\n\
-         3. **All of it at once, with the program:** `fascicolo dossier verify data/{folder}`.\n",
+         3. **All of it at once, with the program:** `fascicolo verify CASE.zip`. It also compares the data files with the\n\
+         \u{20}  digests in the log, and the report with the one that the log gives. The notebook and this page are bound by\n\
+         \u{20}  nothing but the lists of step 1.\n",
         log.size(),
         log.root_hex(),
     );

@@ -155,10 +155,11 @@ fn new(
         "parameters": form.parameters, "preprocessing": form.preprocessing, "determinism": form.determinism,
     });
     let identity = identity(&result)?;
-    if let Some(current) = ledger::reference(&session.dossier).filter(|r| r.identity == identity && r.name == name) {
-        let mut result = session.stored(current.entry)?;
-        result["already"] = json!(true);
-        return Ok(Done::shown("reference", result));
+    let current = ledger::reference(&session.dossier).filter(|r| r.identity == identity && r.name == name);
+    // What was redacted is entered afresh; the identity is the same.
+    if let Some(mut stored) = current.and_then(|current| session.stored(current.entry).ok()) {
+        stored["already"] = json!(true);
+        return Ok(Done::shown("reference", stored));
     }
     result["name"] = json!(name);
     result["identity"] = json!(identity);

@@ -121,6 +121,29 @@ pub fn redacted(v: &Value) -> Doc {
     doc
 }
 
+pub fn replay(v: &Value) -> Doc {
+    let (word, tone) = match flag(v, "holds") {
+        Some(true) => ("REPLAYED", Tone::Good),
+        Some(false) => ("REPLAY DIFFERS", Tone::Bad),
+        None => ("REPLAY NOT RECORDED", Tone::Plain),
+    };
+    let mut doc = Doc::titled(word, tone, format!("{} verdicts of {}", count(v, "verdicts"), text(v, "origin")));
+    doc.items(list(v, "differences").iter().map(|d| Item::new(Mark::Failed, scalar(d))).collect());
+    doc.facts(vec![
+        Fact::new("folder", text(v, "folder")),
+        Fact::new("held by", text(v, "isolation")),
+        Fact::digest("root of the case", text(v, "root")),
+    ]);
+    if flag(v, "holds") == Some(true) {
+        doc.blocks.push(Block::Close(
+            "The sequence ran again in an empty folder with the same verdicts and figures, on this machine. It shows that \
+             nothing outside the case was needed but what was listed; not that another machine computes the candidates alike."
+                .to_owned(),
+        ));
+    }
+    doc
+}
+
 pub fn exported(v: &Value) -> Doc {
     let mut doc = Doc::titled("EXPORTED", Tone::Good, text(v, "output"));
     doc.facts(vec![

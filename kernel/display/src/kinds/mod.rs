@@ -28,6 +28,7 @@ pub fn document(kind: &str, result: &Value) -> Option<Doc> {
         "dossier_sign" => dossier::signed(result),
         "dossier_redact" => dossier::redacted(result),
         "dossier_export" => dossier::exported(result),
+        "replay" => dossier::replay(result),
         "dossier_entry" => dossier::entry(result),
         "dossier_verify" => dossier::verification(result),
         "help" => general::help(result),

@@ -1,0 +1,324 @@
+//! `fascicolo replay`: an exported case, verified and then run again in an empty folder.
+//!
+//! The run gets nothing from here but what is listed before it starts: an environment of a few variables, a home and a
+//! temporary folder of its own, and, where the kernel has Landlock, no file but the new folder, the system, the Rust
+//! toolchain and the Python interpreter. A variable of an old session or a forgotten file then fails it by name.
+
+use crate::actions::stored;
+use crate::failure::Failure;
+use crate::session::{Fact, Place, Session};
+use fascicolo_contract::Standing;
+use fascicolo_dossier::{Dossier, Kind, View, bundle};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::io::{IsTerminal, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// Verify an exported case, then run its notebook again in an empty folder.
+///
+/// Lists what would run and asks first. The verdicts and their figures must come out as they stand in the case: their
+/// arithmetic is the same on every machine. The new case file gets an entry that names the case it repeats.
+#[derive(Debug, Clone, clap::Args)]
+pub struct ReplayArgs {
+    /// The file that `dossier export` wrote
+    pub case: PathBuf,
+    /// The folder to run in: empty, or not there yet
+    #[arg(long, value_name = "FOLDER")]
+    pub into: PathBuf,
+    /// Run without asking
+    #[arg(long)]
+    pub yes: bool,
+}
+
+/// What the case holds besides what is run.
+const NOT_RUN: [&str; 4] = ["log", "report.html", "VERIFY.md", "ro-crate-metadata.json"];
+/// Variables of the environment that reach the run.
+const PASSED_ON: [&str; 5] = ["PATH", "LANG", "LC_ALL", "TZ", "RUSTUP_TOOLCHAIN"];
+
+/// Runs the case again.
+pub fn replay(args: &ReplayArgs, as_json: bool) -> Result<Standing, Failure> {
+    let io = |what: &str| {
+        let what = what.to_owned();
+        move |e: std::io::Error| Failure {
+            standing: Standing::CannotTell,
+            ..Failure::refused("replay_io", format!("{what}: {e}"), "check space and permissions")
+        }
+    };
+    let unpacked = tempfile::tempdir().map_err(io("a temporary folder cannot be made"))?;
+    let opened = bundle::read(&args.case, unpacked.path(), &bundle::Limits::default())?;
+    if !opened.integrity() {
+        let bag = opened.faults.first().map(ToString::to_string);
+        let first = bag.or_else(|| opened.verification.faults.first().map(ToString::to_string)).unwrap_or_default();
+        return Err(Failure {
+            standing: Standing::DoesNotHold,
+            ..Failure::refused(
+                "case_does_not_verify",
+                format!("{} is not as it was exported: {first}", args.case.display()),
+                "get it again from where it came; nothing was run",
+            )
+        });
+    }
+    let data = opened.folder.join("data");
+    let notebook = format!("{}.ipynb", opened.name);
+    if !data.join(&notebook).is_file() {
+        let what = format!("the case holds no notebook {notebook}, so there is no sequence to repeat");
+        return Err(Failure::usage("no_notebook", what, "export it with its notebook"));
+    }
+    let log = Dossier::read(&opened.dossier)?;
+    let isolation = Isolation::here();
+    if !as_json {
+        say_plan(&data.join(&notebook), &isolation);
+    }
+    if !args.yes && !agreed() {
+        return Err(Failure::refused(
+            "not_agreed",
+            "a replay executes the code of the case, and nobody agreed to that",
+            "read what would run, then answer y, or give --yes",
+        ));
+    }
+    let folder = empty(&args.into)?;
+    let dossier_name = opened.dossier.file_name().map(ToOwned::to_owned).unwrap_or_default();
+    for entry in std::fs::read_dir(&data).map_err(io("the unpacked case cannot be read"))? {
+        let entry = entry.map_err(io("the unpacked case cannot be read"))?;
+        let name = entry.file_name();
+        if name != dossier_name && !NOT_RUN.iter().any(|other| name == *other) {
+            copy(&entry.path(), &folder.join(&name)).map_err(io("the case cannot be copied"))?;
+        }
+    }
+    let (run, confined) = run(&folder, &notebook, &isolation)?;
+    if let Some(message) = run["error"]["message"].as_str() {
+        return Err(Failure {
+            place: run["error"]["where"].as_str().map(str::to_owned),
+            standing: Standing::DoesNotHold,
+            ..Failure::refused(
+                "replay_stopped",
+                format!("the sequence does not run in an empty folder: {message}"),
+                "correct the notebook or export what is missing; a changed procedure is a new reference",
+            )
+        });
+    }
+    let again = folder.join(&dossier_name);
+    let differences = differences(&verdicts(&log), &verdicts(&Dossier::read(&again)?));
+    let mut session = Session::open(&again, &folder)?;
+    let result = json!({
+        "case": args.case.display().to_string(), "folder": args.into.display().to_string(), "origin": log.origin(),
+        "root": log.root_hex(), "entries": log.size(), "verdicts": verdicts(&log).len(), "differences": differences,
+        "holds": differences.is_empty(), "isolation": confined,
+    });
+    let body = json!({
+        "origin": log.origin(), "root": log.root_hex(), "entries": log.size(), "holds": differences.is_empty(),
+        "isolation": confined,
+    });
+    let done = session.record(&Place::default(), Kind::Replay, "replay", Fact { body, result, ..Fact::default() })?;
+    session.close()?;
+    crate::cli::print_result(done.shown_as, &done.result, as_json);
+    Ok(if differences.is_empty() { Standing::Holds } else { Standing::DoesNotHold })
+}
+
+/// The last verdict on each candidate under each criterion: the word and the figures.
+fn verdicts(log: &View) -> BTreeMap<String, Value> {
+    let mut last = BTreeMap::new();
+    for record in log.records().filter(|r| r.kind == Kind::Verdict && r.body["explore"] != true) {
+        let candidate =
+            record.reads.iter().find(|f| f.role == "candidate").map(|f| f.sha256.as_str()).unwrap_or_default();
+        let criterion = record.body["criterion"].as_str().unwrap_or_default();
+        let figures = stored(log, record.seq).map(|result| result["figures"].clone()).unwrap_or_default();
+        let key = format!("{criterion} on {}", candidate.get(..12).unwrap_or(candidate));
+        last.insert(key, json!({ "verdict": record.body["verdict"], "figures": figures }));
+    }
+    last
+}
+
+fn differences(before: &BTreeMap<String, Value>, after: &BTreeMap<String, Value>) -> Vec<String> {
+    let mut found = Vec::new();
+    for (key, value) in before {
+        match after.get(key) {
+            None => found.push(format!("{key}: no verdict this time")),
+            Some(again) if again["verdict"] != value["verdict"] => {
+                found.push(format!("{key}: {} then, {} now", value["verdict"], again["verdict"]));
+            }
+            Some(again) if again["figures"] != value["figures"] => found.push(format!("{key}: other figures")),
+            Some(_) => {}
+        }
+    }
+    found.extend(after.keys().filter(|key| !before.contains_key(*key)).map(|key| format!("{key}: no verdict then")));
+    found
+}
+
+/// What the run may read besides its own folder.
+struct Isolation {
+    readable: Vec<PathBuf>,
+    rustup: Option<PathBuf>,
+}
+
+impl Isolation {
+    fn here() -> Isolation {
+        let variable = |name: &str| std::env::var_os(name).map(PathBuf::from);
+        let home = variable("HOME");
+        let below_home = |name: &str| home.as_ref().map(|home| home.join(name));
+        let rustup = variable("RUSTUP_HOME").or_else(|| below_home(".rustup")).filter(|path| path.is_dir());
+        let cargo = variable("CARGO_HOME").or_else(|| below_home(".cargo")).map(|path| path.join("bin"));
+        let mut readable: Vec<PathBuf> =
+            ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/etc", "/opt", "/nix", "/proc", "/sys"]
+                .map(PathBuf::from)
+                .to_vec();
+        readable.extend(rustup.clone().into_iter().chain(cargo));
+        readable.extend(std::env::current_exe().ok());
+        readable.extend(interpreter());
+        readable.retain(|path| path.exists());
+        Isolation { readable, rustup }
+    }
+}
+
+/// Where the Python interpreter that a snapshot would find lives.
+fn interpreter() -> Vec<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let Ok((python, _)) = fascicolo_environment::snapshot::choose_python(None, Path::new("."), Some(&path)) else {
+        return Vec::new();
+    };
+    let asked = Command::new(&python)
+        .args(["-I", "-c", "import sys; print(sys.base_prefix); print(sys.prefix)"])
+        .stdin(Stdio::null())
+        .output();
+    let text = asked.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
+    let shims = python.parent().map(Path::to_owned);
+    text.lines().map(PathBuf::from).filter(|path| path.is_absolute()).chain(shims).collect()
+}
+
+fn say_plan(notebook: &Path, isolation: &Isolation) {
+    let line = crate::cli::print_line;
+    let text = std::fs::read_to_string(notebook).unwrap_or_default();
+    let parsed: Value = serde_json::from_str(&text).unwrap_or_default();
+    line("this would run, in an empty folder:");
+    for cell in parsed["cells"].as_array().into_iter().flatten().filter(|cell| cell["cell_type"] == "code") {
+        let source = crate::runner::source(cell);
+        for magic in source.lines().filter(|line| line.starts_with('%')) {
+            line(&format!("  {magic}"));
+        }
+        let rust = source
+            .lines()
+            .filter(|l| !l.starts_with('%') && !l.trim().is_empty() && !l.trim_start().starts_with("//"))
+            .count();
+        if rust > 0 && !source.trim_start().starts_with("%%") {
+            line(&format!("  {rust} lines of Rust, with the rights of this user"));
+        }
+        for dependency in source.lines().filter(|line| line.starts_with(":dep")) {
+            line(&format!("  {dependency} (fetched from the network)"));
+        }
+    }
+    let readable: Vec<String> = isolation.readable.iter().map(|path| path.display().to_string()).collect();
+    line(&format!("it may read: {}", readable.join(", ")));
+    line(&format!("and of the environment: {}", PASSED_ON.join(", ")));
+}
+
+fn agreed() -> bool {
+    if !std::io::stdin().is_terminal() {
+        return false;
+    }
+    let _ = write!(std::io::stdout(), "run it? [y/N] ");
+    let _ = std::io::stdout().flush();
+    let mut answer = String::new();
+    std::io::stdin().read_line(&mut answer).is_ok() && matches!(answer.trim(), "y" | "Y" | "yes")
+}
+
+fn empty(folder: &Path) -> Result<PathBuf, Failure> {
+    let not = |why: String| Failure {
+        place: Some(folder.display().to_string()),
+        ..Failure::usage(
+            "not_empty",
+            format!("{}: {why}", folder.display()),
+            "name a folder that is empty or not there yet",
+        )
+    };
+    std::fs::create_dir_all(folder).map_err(|e| not(e.to_string()))?;
+    let mut entries = std::fs::read_dir(folder).map_err(|e| not(e.to_string()))?;
+    if entries.next().is_some() {
+        return Err(not("it is not empty".to_owned()));
+    }
+    std::fs::canonicalize(folder).map_err(|e| not(e.to_string()))
+}
+
+fn copy(from: &Path, to: &Path) -> std::io::Result<()> {
+    if !from.is_dir() {
+        return std::fs::copy(from, to).map(|_| ());
+    }
+    std::fs::create_dir(to)?;
+    for entry in std::fs::read_dir(from)? {
+        let entry = entry?;
+        copy(&entry.path(), &to.join(entry.file_name()))?;
+    }
+    Ok(())
+}
+
+/// Runs the notebook in a process that has nothing of this one's; its JSON, and what held it.
+fn run(folder: &Path, notebook: &str, isolation: &Isolation) -> Result<(Value, &'static str), Failure> {
+    let failed = |what: String| Failure {
+        standing: Standing::CannotTell,
+        ..Failure::refused("replay_not_run", what, "check the space in the folder and that Rust is installed")
+    };
+    let own = folder.join(".replay");
+    for name in ["home", "tmp", "cargo", "cache"] {
+        std::fs::create_dir_all(own.join(name)).map_err(|e| failed(format!("{}: {e}", own.display())))?;
+    }
+    let exe = std::env::current_exe().map_err(|e| failed(e.to_string()))?;
+    let mut command = Command::new(exe);
+    command.args(["run", notebook, "--json"]).current_dir(folder).env_clear();
+    for name in PASSED_ON {
+        if let Some(value) = std::env::var_os(name) {
+            command.env(name, value);
+        }
+    }
+    command.env("HOME", own.join("home")).env("TMPDIR", own.join("tmp")).env("CARGO_HOME", own.join("cargo"));
+    command.env("FASCICOLO_CACHE", own.join("cache"));
+    if let Some(rustup) = &isolation.rustup {
+        command.env("RUSTUP_HOME", rustup);
+    }
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::inherit());
+    // A Landlock domain belongs to a thread and passes to what it starts.
+    let (readable, writable) = (isolation.readable.clone(), folder.to_owned());
+    let joined = std::thread::spawn(move || {
+        let confined = confine(&readable, &writable);
+        command.output().map(|output| (output, confined))
+    })
+    .join();
+    let (output, confined) = match joined {
+        Ok(Ok(ended)) => ended,
+        Ok(Err(e)) => return Err(failed(format!("the run could not be started: {e}"))),
+        Err(_) => return Err(failed("the run could not be started".to_owned())),
+    };
+    let text = String::from_utf8_lossy(&output.stdout);
+    let last = text.lines().next_back().unwrap_or_default();
+    let result = serde_json::from_str(last).map_err(|_| failed(format!("the run ended without a result: {last}")))?;
+    Ok((result, confined))
+}
+
+#[cfg(target_os = "linux")]
+fn confine(readable: &[PathBuf], writable: &Path) -> &'static str {
+    use landlock::{
+        ABI, Access, AccessFs, Ruleset, RulesetAttr, RulesetCreatedAttr, RulesetStatus, path_beneath_rules,
+    };
+    let abi = ABI::V5;
+    let ruled = || -> Result<landlock::RestrictionStatus, landlock::RulesetError> {
+        Ruleset::default()
+            .handle_access(AccessFs::from_all(abi))?
+            .create()?
+            .add_rules(path_beneath_rules(readable, AccessFs::from_read(abi)))?
+            .add_rules(path_beneath_rules(
+                ["/dev"],
+                AccessFs::ReadFile | AccessFs::ReadDir | AccessFs::WriteFile | AccessFs::IoctlDev,
+            ))?
+            .add_rules(path_beneath_rules([writable], AccessFs::from_all(abi)))?
+            .restrict_self()
+    };
+    match ruled().map(|status| status.ruleset) {
+        Ok(RulesetStatus::FullyEnforced) => "landlock",
+        Ok(RulesetStatus::PartiallyEnforced) => "landlock, in part; isolation not proved",
+        Ok(RulesetStatus::NotEnforced) | Err(_) => "isolation not proved",
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn confine(_readable: &[PathBuf], _writable: &Path) -> &'static str {
+    "isolation not proved"
+}
