@@ -101,7 +101,7 @@ fn seal(record: &RecordV0) -> Seal {
 
 /// The seal declared last for a criterion of this name.
 pub fn last_seal(log: &View, name: &str) -> Option<Seal> {
-    log.records().rev().find(|r| r.kind == Kind::Declare && r.body["criterion"] == name).map(seal)
+    seal_in_force(log, name, u64::MAX)
 }
 
 /// The earliest seal of exactly this content.
@@ -131,6 +131,14 @@ impl Content {
     pub fn of(reads: &[FileSeen], reference: &str) -> Content {
         let candidate = reads.iter().filter(|f| f.role.starts_with("candidate") && f.sha256 != reference);
         Content { files: candidate.map(|f| f.sha256.clone()).collect(), rows: None }
+    }
+
+    /// Whether an `opened` entry read this content, as candidate or as reference: a difference can be seen from either
+    /// side. One entry tells the files, the next one their rows.
+    fn was_read_in(&self, opened: &RecordV0) -> bool {
+        let rows = |side: &str| opened.body["rows"][side].as_str();
+        opened.reads.iter().any(|f| self.files.contains(&f.sha256))
+            || self.rows.as_deref().is_some_and(|own| rows("candidate") == Some(own) || rows("reference") == Some(own))
     }
 }
 
@@ -191,22 +199,16 @@ fn order_fault(log: &View, record: &RecordV0) -> Option<String> {
     }
     let mut content = Content::of(&record.reads, &reference.sha256);
     content.rows = record.body["content"].as_str().map(str::to_owned);
-    let begins = |r: &&RecordV0| r.kind == Kind::Opened && r.start == record.start && !r.reads.is_empty();
-    let own = log.records().rev().filter(|r| r.seq < record.seq).find(begins);
-    let Some(own) = own else {
+    let Some(own) = opening(log, record) else {
         return Some("its candidate was not entered as opened before it".to_owned());
     };
     late(log, &name, &seal, &content, own.seq).map(|why| format!("it is not called post hoc, but {why}"))
 }
 
-impl Content {
-    /// Whether an `opened` entry read this content, as candidate or as reference: a difference can be seen from either
-    /// side. One entry tells the files, the next one their rows.
-    fn was_read_in(&self, opened: &RecordV0) -> bool {
-        let rows = |side: &str| opened.body["rows"][side].as_str();
-        opened.reads.iter().any(|f| self.files.contains(&f.sha256))
-            || self.rows.as_deref().is_some_and(|own| rows("candidate") == Some(own) || rows("reference") == Some(own))
-    }
+/// The entry with which the comparison of this entry began: where its files were entered as opened.
+pub fn opening<'a>(log: &'a View, record: &RecordV0) -> Option<&'a RecordV0> {
+    let begins = |r: &&RecordV0| r.kind == Kind::Opened && r.start == record.start && !r.reads.is_empty();
+    log.records().rev().filter(|r| r.seq <= record.seq).find(begins)
 }
 
 /// The entry in which this content was first read.

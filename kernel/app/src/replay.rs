@@ -99,11 +99,12 @@ pub fn replay(args: &ReplayArgs, as_json: bool) -> Result<Standing, Failure> {
         });
     }
     let again = folder.join(&dossier_name);
-    let differences = differences(&verdicts(&log), &verdicts(&Dossier::read(&again)?));
+    let before = verdicts(&log);
+    let differences = differences(&before, &verdicts(&Dossier::read(&again)?));
     let mut session = Session::open(&again, &folder)?;
     let result = json!({
         "case": args.case.display().to_string(), "folder": args.into.display().to_string(), "origin": log.origin(),
-        "root": log.root_hex(), "entries": log.size(), "verdicts": verdicts(&log).len(), "differences": differences,
+        "root": log.root_hex(), "entries": log.size(), "verdicts": before.len(), "differences": differences,
         "holds": differences.is_empty(), "isolation": confined,
     });
     let body = json!({

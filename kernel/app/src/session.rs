@@ -286,21 +286,20 @@ impl Session {
 
     /// The engine for criteria.
     pub fn host(&mut self) -> Result<&Host, Failure> {
-        if self.host.is_none() {
-            self.host = Some(Host::new()?);
-        }
-        self.host
-            .as_ref()
-            .ok_or_else(|| Failure::refused("no_host", "the WebAssembly engine did not start", "report this"))
+        let host = match self.host.take() {
+            Some(host) => host,
+            None => Host::new()?,
+        };
+        Ok(self.host.insert(host))
     }
 
     /// The compiler for criteria; adds the target and builds the sdk where needed, saying so.
     pub fn toolchain(&mut self, front: &dyn FrontEnd) -> Result<Toolchain, Failure> {
-        if self.toolchain.is_none() {
-            let say = |line: &str| front.stream(Stream::Stderr, &format!("{line}\n"));
-            self.toolchain = Some(Toolchain::prepare(&cache_folder(), &say)?);
-        }
-        self.toolchain.clone().ok_or_else(|| Failure::refused("no_compiler", "there is no toolchain", "report this"))
+        let toolchain = match self.toolchain.take() {
+            Some(toolchain) => toolchain,
+            None => Toolchain::prepare(&cache_folder(), &|line| front.stream(Stream::Stderr, &format!("{line}\n")))?,
+        };
+        Ok(self.toolchain.insert(toolchain).clone())
     }
 
     /// Admits a component once per session.
@@ -362,8 +361,11 @@ pub fn mask(text: &str) -> String {
 
 /// Every text of a value as it may be shared; how many secrets were masked.
 pub fn conceal(value: &mut Value) -> usize {
-    homes().iter().map(|home| fascicolo_environment::conceal(value, Some(home))).sum::<usize>()
-        + fascicolo_environment::conceal(value, None)
+    match homes().as_slice() {
+        [] => fascicolo_environment::conceal(value, None),
+        // Each pass masks secrets too, and finds none where an earlier one did.
+        homes => homes.iter().map(|home| fascicolo_environment::conceal(value, Some(home))).sum(),
+    }
 }
 
 fn not_recorded(mut failure: Failure, what: &str) -> Failure {

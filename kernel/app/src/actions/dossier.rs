@@ -100,8 +100,7 @@ fn verdict(log: &View, record: &RecordV0) -> Value {
 
 /// The candidate as the user named it, where that is still disclosed; else by its digest.
 fn candidate(log: &View, record: &RecordV0) -> String {
-    let begins = |r: &&RecordV0| r.kind == Kind::Opened && r.start == record.start && !r.reads.is_empty();
-    let opened = log.records().rev().filter(|r| r.seq <= record.seq).find(begins);
+    let opened = ledger::opening(log, record);
     let path = opened.and_then(|r| log.value(r.seq, "candidate.path").ok().flatten());
     let digest = record.reads.iter().find(|f| f.role == "candidate").map(|f| short(&f.sha256)).unwrap_or_default();
     path.unwrap_or(digest)

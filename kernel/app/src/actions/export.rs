@@ -158,8 +158,14 @@ struct Data {
     because: &'static str,
 }
 
-/// Every file that was read as reference, candidate, code, data, weights or sample, by the path it was named with.
+/// What of the files that the case names is taken along.
 fn data(log: &View, folder: &Path, limit: u64) -> Vec<Data> {
+    named_files(log).into_iter().map(|(path, sha256)| judge(path, sha256, folder, limit)).collect()
+}
+
+/// SHA-256 of every file that was read as reference, candidate, code, data, weights or sample, by the path it was named
+/// with.
+fn named_files(log: &View) -> BTreeMap<String, String> {
     let mut named: BTreeMap<String, String> = BTreeMap::new();
     for record in log.records() {
         match record.kind {
@@ -187,7 +193,7 @@ fn data(log: &View, folder: &Path, limit: u64) -> Vec<Data> {
             _ => {}
         }
     }
-    named.into_iter().map(|(path, sha256)| judge(path, sha256, folder, limit)).collect()
+    named
 }
 
 /// `./a` and `a` are one place.
@@ -229,8 +235,7 @@ pub fn against_log(
     data_folder: &Path,
     dossier: &str,
 ) -> Result<Vec<(String, String)>, Failure> {
-    let named: BTreeMap<String, String> =
-        data(log, data_folder, u64::MAX).into_iter().map(|d| (d.path, d.sha256)).collect();
+    let named = named_files(log);
     let mut faults = Vec::new();
     let own = [format!("{name}.ipynb"), "report.html".into(), "VERIFY.md".into(), "ro-crate-metadata.json".into()];
     for file in files_below(data_folder, data_folder) {

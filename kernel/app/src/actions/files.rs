@@ -30,30 +30,27 @@ impl Watch for Watching<'_> {
 
 /// SHA-256 and length of a file; of a folder of parts, over the list of its files' digests and names.
 pub fn bytes_digest(path: &Path, watch: &dyn Watch) -> Result<(String, u64), Failure> {
-    if !path.is_dir() {
-        return Ok(file_digest(path, watch)?);
-    }
-    let (mut list, mut bytes) = (String::new(), 0);
-    for file in files_of(path)? {
-        let (sha256, length) = file_digest(&file, watch)?;
-        let name = file.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
-        list.push_str(&format!("{sha256}  {name}\n"));
-        bytes += length;
-    }
-    Ok((fascicolo_criterion::digest(list.as_bytes()), bytes))
+    let whole = seen("", path, watch)?.swap_remove(0);
+    Ok((whole.sha256, whole.bytes))
 }
 
-/// As [`bytes_digest`], for the case file; of a folder also each part, so that a part is known again on its own.
+/// The file or folder as [`bytes_digest`] has it, first; then each part of a folder, so that a part is known again on its
+/// own.
 pub fn seen(role: &str, path: &Path, watch: &dyn Watch) -> Result<Vec<FileSeen>, Failure> {
-    let (sha256, bytes) = bytes_digest(path, watch)?;
-    let mut seen = vec![FileSeen { role: role.to_owned(), sha256, bytes }];
-    if path.is_dir() {
-        for file in files_of(path)? {
-            let (sha256, bytes) = file_digest(&file, watch)?;
-            seen.push(FileSeen { role: format!("{role}.part"), sha256, bytes });
-        }
+    if !path.is_dir() {
+        let (sha256, bytes) = file_digest(path, watch)?;
+        return Ok(vec![FileSeen { role: role.to_owned(), sha256, bytes }]);
     }
-    Ok(seen)
+    let (mut list, mut parts) = (String::new(), Vec::new());
+    for file in files_of(path)? {
+        let (sha256, bytes) = file_digest(&file, watch)?;
+        let name = file.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
+        list.push_str(&format!("{sha256}  {name}\n"));
+        parts.push(FileSeen { role: format!("{role}.part"), sha256, bytes });
+    }
+    let sha256 = fascicolo_criterion::digest(list.as_bytes());
+    let bytes = parts.iter().map(|part| part.bytes).sum();
+    Ok([vec![FileSeen { role: role.to_owned(), sha256, bytes }], parts].concat())
 }
 
 /// What tells whether a file stayed as it was digested: its length, times and, on Unix, which file it is.
