@@ -5,7 +5,7 @@
 
 use crate::failure::Failure;
 use fascicolo_contract::Standing;
-use fascicolo_dossier::{FileSeen, Kind, RecordV0, View};
+use fascicolo_dossier::{FileSeen, Kind, Record, View};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -87,7 +87,7 @@ pub fn criterion_names(log: &View) -> Vec<String> {
     names
 }
 
-fn seal(record: &RecordV0) -> Seal {
+fn seal(record: &Record) -> Seal {
     let parameters = record.body["parameters"].as_object().into_iter().flatten();
     Seal {
         entry: record.seq,
@@ -135,7 +135,7 @@ impl Content {
 
     /// Whether an `opened` entry read this content, as candidate or as reference: a difference can be seen from either
     /// side. One entry tells the files, the next one their rows.
-    fn was_read_in(&self, opened: &RecordV0) -> bool {
+    fn was_read_in(&self, opened: &Record) -> bool {
         let rows = |side: &str| opened.body["rows"][side].as_str();
         opened.reads.iter().any(|f| self.files.contains(&f.sha256))
             || self.rows.as_deref().is_some_and(|own| rows("candidate") == Some(own) || rows("reference") == Some(own))
@@ -171,7 +171,7 @@ pub fn order_faults(log: &View) -> Vec<(u64, String)> {
     faults
 }
 
-fn order_fault(log: &View, record: &RecordV0) -> Option<String> {
+fn order_fault(log: &View, record: &Record) -> Option<String> {
     let name = text(&record.body, "/criterion");
     let declared = record.body["declare"].as_u64().and_then(|entry| log.record(entry));
     let Some(declared) = declared.filter(|d| d.kind == Kind::Declare && d.seq < record.seq) else {
@@ -206,8 +206,8 @@ fn order_fault(log: &View, record: &RecordV0) -> Option<String> {
 }
 
 /// The entry with which the comparison of this entry began: where its files were entered as opened.
-pub fn opening<'a>(log: &'a View, record: &RecordV0) -> Option<&'a RecordV0> {
-    let begins = |r: &&RecordV0| r.kind == Kind::Opened && r.start == record.start && !r.reads.is_empty();
+pub fn opening<'a>(log: &'a View, record: &Record) -> Option<&'a Record> {
+    let begins = |r: &&Record| r.kind == Kind::Opened && r.start == record.start && !r.reads.is_empty();
     log.records().rev().filter(|r| r.seq <= record.seq).find(begins)
 }
 

@@ -19,7 +19,7 @@ pub(crate) const SALT_BYTES: usize = 32;
 /// One line of `disclosures/values.jsonl`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct DisclosureV0 {
+pub struct Disclosure {
     /// The entry that commits to the value.
     pub seq: u64,
     /// Its field.
@@ -30,7 +30,7 @@ pub struct DisclosureV0 {
     pub value: String,
 }
 
-impl DisclosureV0 {
+impl Disclosure {
     /// Reads a line without its newline; only the one canonical text is taken.
     pub(crate) fn from_line(line: &[u8]) -> Option<Self> {
         let disclosure: Self = serde_json::from_slice(line).ok()?;
@@ -72,8 +72,8 @@ impl Secret {
     }
 
     /// The line that discloses it.
-    pub(crate) fn disclosure(&self, seq: u64) -> DisclosureV0 {
-        DisclosureV0 { seq, field: self.field.clone(), salt: to_hex(&self.salt), value: self.value.clone() }
+    pub(crate) fn disclosure(&self, seq: u64) -> Disclosure {
+        Disclosure { seq, field: self.field.clone(), salt: to_hex(&self.salt), value: self.value.clone() }
     }
 }
 

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::disclosure::Secret;
 use crate::error::Error;
-use crate::record::{BlobRef, CellRef, FileSeen, Kind, LEAF_BYTES, RecordV0};
+use crate::record::{BlobRef, CellRef, FileSeen, Kind, LEAF_BYTES, Record, Repeated, VERSION};
 use crate::state::{Span, State};
 use crate::tree::{sha256, to_hex};
 
@@ -65,7 +65,7 @@ impl Draft {
 
 /// An entry with all its bytes, ready to be written.
 pub(crate) struct Prepared {
-    pub(crate) record: RecordV0,
+    pub(crate) record: Record,
     /// The line, newline included.
     pub(crate) line: Vec<u8>,
     /// Digest and content of each blob, public and private.
@@ -78,6 +78,17 @@ pub(crate) struct Prepared {
 
 /// Makes an entry ready as the next one of the log. `mono_us`: microseconds since the session opened it.
 pub(crate) fn prepare(draft: Draft, state: &State, session: &str, mono_us: u64) -> Result<Prepared, Error> {
+    prepare_from(draft, None, state, session, mono_us)
+}
+
+/// As [`prepare`], for an entry that repeats one of an imported log.
+pub(crate) fn prepare_from(
+    draft: Draft,
+    from: Option<Repeated>,
+    state: &State,
+    session: &str,
+    mono_us: u64,
+) -> Result<Prepared, Error> {
     let seq = state.size();
     let mut secrets = Vec::with_capacity(draft.private.len());
     for (field, value) in draft.private {
@@ -105,14 +116,15 @@ pub(crate) fn prepare(draft: Draft, state: &State, session: &str, mono_us: u64) 
         }
         committed.insert(secret.field, secret.committed);
     }
-    let record = RecordV0 {
-        v: 0,
+    let record = Record {
+        v: VERSION,
         seq,
         prev: state.prev(),
         kind: draft.kind,
         session: session.to_owned(),
         cell: draft.cell,
         start: draft.start,
+        from,
         status: draft.status,
         environment: draft.environment,
         reads: draft.reads,
@@ -131,7 +143,7 @@ pub(crate) fn prepare(draft: Draft, state: &State, session: &str, mono_us: u64) 
         return Err(Error::LeafTooLarge { bytes: line.len(), limit: LEAF_BYTES });
     }
     // A record that no reader accepts, e.g. one nested too deeply, would make the whole log unreadable.
-    let record = RecordV0::from_leaf(&line).map_err(|why| Error::Unreadable { why })?;
+    let record = Record::from_leaf(&line).map_err(|why| Error::Unreadable { why })?;
     line.push(b'\n');
     Ok(Prepared { record, line, blobs, values, value_spans })
 }

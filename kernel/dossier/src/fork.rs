@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::checkpoint::Checkpoint;
 use crate::error::Error;
-use crate::record::RecordV0;
+use crate::record::Record;
 use crate::tree::{from_hex, to_hex};
 
 /// The parent of a fork, `None` if the entry names it in no form that can be read.
@@ -14,7 +14,7 @@ pub(crate) struct Fork {
 
 impl Fork {
     /// Reads the body of a `fork` entry.
-    pub(crate) fn of(record: &RecordV0) -> Self {
+    pub(crate) fn of(record: &Record) -> Self {
         let read = || {
             let parent = record.body.get("parent")?;
             let origin = parent.get("origin")?.as_str()?.to_owned();

@@ -2,12 +2,12 @@
 //!
 //! Owns: the format, the hash tree, the order of fsyncs, recovery, verification. Must not know: magics, MIME types,
 //! checks, nor what the strings and the JSON it carries mean; secrets are masked before they come here.
-//! Start at [`Dossier::append`] for writing, at [`verify`] for checking, at [`RecordV0`] for the format; further at
+//! Start at [`Dossier::append`] for writing, at [`verify`] for checking, at [`Record`] for the format; further at
 //! [`Dossier::redact`], [`Dossier::sign`], and [`View::extends`] with the proofs of [`View::consistency_proof`].
 //!
 //! ```text
 //! NAME.fascicolo/
-//!   entries.jsonl             one line = one leaf: a RecordV0; RFC 6962 hashes over the bytes of the line
+//!   entries.jsonl             one line = one leaf: a Record; RFC 6962 hashes over the bytes of the line
 //!   checkpoint                origin, size, root (C2SP tlog-checkpoint); written on request
 //!   blobs/sha256/ab/…         contents by their SHA-256; blobs/tmp/ for files not yet in place
 //!   disclosures/values.jsonl  salts and values behind small commitments
@@ -38,13 +38,13 @@ mod view;
 mod writer;
 
 pub use checkpoint::Checkpoint;
-pub use disclosure::{DisclosureV0, INLINE_BYTES};
+pub use disclosure::{Disclosure, INLINE_BYTES};
 pub use draft::Draft;
 pub use error::Error;
 pub use examine::SignatureReport;
 pub use fault::Fault;
 pub use proof::{verify_consistency, verify_inclusion};
-pub use record::{BlobRef, CellRef, Committed, FORMAT, FileSeen, Kind, LEAF_BYTES, RecordV0, Redaction};
+pub use record::{BlobRef, CellRef, Committed, FORMAT, FileSeen, Kind, LEAF_BYTES, Record, Redaction};
 pub use tree::{Frontier, Hash, from_hex, leaf_hash, node_hash, sha256, to_hex};
 pub use verify::{Verification, verify, verify_signed};
 pub use view::View;

@@ -1,7 +1,11 @@
-//! The record behind one entry, format v0, and the one way it is written as a leaf.
+//! The record behind one entry, format v1, and the one way it is written as a leaf. FORMAT.md beside this crate says
+//! the same for whoever reads a log with a program of their own.
 //!
-//! A leaf is the JSON of [`RecordV0`] without spaces, members in the order of its declaration. There is exactly one
+//! A leaf is the JSON of [`Record`] without spaces, members in the order of its declaration. There is exactly one
 //! such text for a record, so a duplicated member, a space or another order is told apart from a change of content.
+//!
+//! v1 is frozen: tests/golden holds logs that every later version must read. v0, which came before it, knows neither
+//! `import` nor `from`; a log that began as v0 goes on as v1.
 
 use std::collections::BTreeMap;
 
@@ -13,14 +17,20 @@ use crate::tree::to_hex;
 /// Most bytes of a leaf: the limit of the entry bundles of C2SP tiles, whose length prefix is a 16-bit number.
 pub const LEAF_BYTES: usize = 65_535;
 
-/// The format named in the first entry.
-pub const FORMAT: &str = "fascicolo-dossier/v0";
+/// The format named in the first entry of a new log.
+pub const FORMAT: &str = "fascicolo-dossier/v1";
+
+/// The formats that are read.
+pub(crate) const FORMATS: [&str; 2] = ["fascicolo-dossier/v0", FORMAT];
+
+/// Version of the records written here.
+pub(crate) const VERSION: u8 = 1;
 
 /// One entry of the log.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct RecordV0 {
-    /// Version of this format: 0.
+pub struct Record {
+    /// Version of this format: 1; 0 in what was written before it was frozen.
     pub v: u8,
     /// Number of the entry, from 0 without gaps.
     pub seq: u64,
@@ -36,6 +46,9 @@ pub struct RecordV0 {
     /// The number of the `start` entry it belongs to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start: Option<u64>,
+    /// The entry of an imported log that this one repeats.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from: Option<Repeated>,
     /// How it ended, in the caller's words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<String>,
@@ -77,7 +90,7 @@ pub enum Kind {
     Error,
     /// What an interrupted append left behind was moved aside.
     Recover,
-    /// Values were taken out of the disclosures; see [`RecordV0::redactions`].
+    /// Values were taken out of the disclosures; see [`Record::redactions`].
     Redact,
     /// A reference was declared.
     Reference,
@@ -99,6 +112,18 @@ pub enum Kind {
     Replay,
     /// A checkpoint was signed.
     Sign,
+    /// Another log was joined as a parent; entries of it follow, each with [`Record::from`].
+    Import,
+}
+
+/// An entry of an imported log.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Repeated {
+    /// Origin of that log, as an `import` entry before names it.
+    pub origin: String,
+    /// Number of the entry there.
+    pub seq: u64,
 }
 
 /// The cell of a notebook.
@@ -155,7 +180,7 @@ pub struct Redaction {
     pub field: String,
 }
 
-impl RecordV0 {
+impl Record {
     /// Reads a leaf.
     /// # Errors
     /// What is wrong, as a sentence, if the text is not the canonical form of a record.
@@ -170,10 +195,13 @@ impl RecordV0 {
             return Err(format!("has {} bytes, the limit is {LEAF_BYTES}", leaf.len()));
         }
         let record: Self = serde_json::from_slice(leaf).map_err(|e| format!("is not a record: {e}"))?;
-        if record.v != 0 {
-            return Err(format!("is of format v{}, this program reads v0", record.v));
+        match record.v {
+            0 if record.from.is_some() || record.kind == Kind::Import => {
+                Err("says what format v0 has no words for".to_owned())
+            }
+            0..=VERSION => Ok(record),
+            newer => Err(format!("is of format v{newer}, this program reads up to v{VERSION}")),
         }
-        Ok(record)
     }
 
     /// True if `leaf` is the canonical text of this record.
@@ -221,7 +249,7 @@ mod tests {
 
     #[test]
     fn a_leaf_is_read_and_written_as_the_same_bytes() {
-        let record = RecordV0::from_leaf(LEAF.as_bytes()).unwrap();
+        let record = Record::from_leaf(LEAF.as_bytes()).unwrap();
         assert_eq!((record.kind, record.start), (Kind::End, Some(0)));
         assert_eq!(record.to_leaf().unwrap(), LEAF.as_bytes());
     }
@@ -239,7 +267,7 @@ mod tests {
         ] {
             let changed = LEAF.replacen(old, new, 1);
             assert_ne!(changed, LEAF);
-            assert!(RecordV0::from_leaf(changed.as_bytes()).is_err(), "{changed}");
+            assert!(Record::from_leaf(changed.as_bytes()).is_err(), "{changed}");
         }
     }
 
@@ -249,12 +277,14 @@ mod tests {
             (r#""start":0,"#, r#""start":0,"extra":1,"#),
             (r#""start":0,"#, r#""start":null,"#),
             (r#""start":0,"#, r#""start":0,"reads":[],"#),
-            (r#"{"v":0"#, r#"{"v":1"#),
+            (r#"{"v":0"#, r#"{"v":2"#),
+            (r#""start":0,"#, r#""start":0,"from":{"origin":"o","seq":1},"#),
+            (r#""kind":"end""#, r#""kind":"import""#),
             (r#"{"v":0"#, r#"{ "v":0"#),
         ] {
             let changed = LEAF.replacen(old, new, 1);
             assert_ne!(changed, LEAF);
-            assert!(RecordV0::from_leaf(changed.as_bytes()).is_err(), "{changed}");
+            assert!(Record::from_leaf(changed.as_bytes()).is_err(), "{changed}");
         }
     }
 }

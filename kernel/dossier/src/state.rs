@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::disclosure::DisclosureV0;
+use crate::disclosure::Disclosure;
 use crate::fault::Fault;
 use crate::layout::{ENTRIES, VALUES};
-use crate::record::{Kind, RecordV0, no_prev};
+use crate::record::{Kind, Record, no_prev};
 use crate::tree::{Frontier, Hash, leaf_hash, to_hex};
 
 /// Entry and field of a committed value.
@@ -21,7 +21,7 @@ pub(crate) struct Span {
 
 #[derive(Debug, Clone, Default)]
 pub(crate) struct State {
-    pub(crate) records: Vec<RecordV0>,
+    pub(crate) records: Vec<Record>,
     pub(crate) frontier: Frontier,
     /// Leaf hash and place of the last entry.
     pub(crate) last: Option<(Hash, Span)>,
@@ -48,7 +48,7 @@ impl State {
     }
 
     /// Takes in an entry that is known to be in place as the next line.
-    pub(crate) fn accept(&mut self, record: RecordV0, hash: Hash, bytes: u64) {
+    pub(crate) fn accept(&mut self, record: Record, hash: Hash, bytes: u64) {
         self.redacted.extend(record.redactions().into_iter().map(|r| (r.seq, r.field)));
         self.origins.extend(record.origin().map(|origin| (record.seq, origin.to_owned())));
         self.records.push(record);
@@ -61,7 +61,7 @@ impl State {
     pub(crate) fn accept_line(&mut self, line: &[u8]) -> Result<(), Fault> {
         let seq = self.size();
         let fault = |what: String| Fault { entry: Some(seq), file: ENTRIES.to_owned(), what };
-        let record = RecordV0::from_leaf(line).map_err(fault)?;
+        let record = Record::from_leaf(line).map_err(fault)?;
         if record.seq != seq || record.prev != self.prev() {
             return Err(fault("does not continue the entry before it".to_owned()));
         }
@@ -73,7 +73,7 @@ impl State {
     }
 
     /// True if the `start` entry that the record names, if any, is one before it; an `end` must name one.
-    pub(crate) fn has_its_start(&self, record: &RecordV0) -> bool {
+    pub(crate) fn has_its_start(&self, record: &Record) -> bool {
         match record.start {
             None => record.kind != Kind::End,
             Some(start) => usize::try_from(start)
@@ -88,7 +88,7 @@ impl State {
         let mut leftover: Option<Leftover> = None;
         for line in tail.split_inclusive(|b| *b == b'\n') {
             let bytes = line.len() as u64;
-            let read = line.strip_suffix(b"\n").map(|line| (line, DisclosureV0::from_line(line)));
+            let read = line.strip_suffix(b"\n").map(|line| (line, Disclosure::from_line(line)));
             match (read, &mut leftover) {
                 // Under the lock nobody is writing: an incomplete line is that of a writer who died.
                 (None, left) => {
@@ -120,7 +120,7 @@ impl State {
         Ok(leftover)
     }
 
-    fn is_open(&self, d: &DisclosureV0) -> bool {
+    fn is_open(&self, d: &Disclosure) -> bool {
         let record = usize::try_from(d.seq).ok().and_then(|seq| self.records.get(seq));
         record.and_then(|r| r.committed.get(&d.field)).is_some_and(|c| d.commitment().as_ref() == Some(&c.commit))
             && !self.values.contains_key(&(d.seq, d.field.clone()))

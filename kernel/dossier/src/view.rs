@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 
 use crate::blobs;
 use crate::checkpoint::Checkpoint;
-use crate::disclosure::{DisclosureV0, SALT_BYTES};
+use crate::disclosure::{Disclosure, SALT_BYTES};
 use crate::disk::{self, io_error};
 use crate::error::Error;
 use crate::examine::{Extent, examine};
 use crate::layout::{ENTRIES, VALUES, at};
-use crate::record::RecordV0;
+use crate::record::Record;
 use crate::state::{Key, Span, State};
 use crate::tree::to_hex;
 
@@ -63,12 +63,12 @@ impl View {
     }
 
     /// All records, in order.
-    pub fn records(&self) -> std::slice::Iter<'_, RecordV0> {
+    pub fn records(&self) -> std::slice::Iter<'_, Record> {
         self.state.records.iter()
     }
 
     /// One record.
-    pub fn record(&self, seq: u64) -> Option<&RecordV0> {
+    pub fn record(&self, seq: u64) -> Option<&Record> {
         self.state.records.get(usize::try_from(seq).ok()?)
     }
 
@@ -94,8 +94,8 @@ impl View {
             String::from_utf8(value.to_vec()).map_err(|_| lost("is not a text"))?
         } else {
             let span = self.state.values.get(&key).ok_or_else(|| lost("is missing"))?;
-            let opens = |d: &DisclosureV0| d.commitment().as_ref() == Some(&committed.commit);
-            match self.line_of_values(*span)?.and_then(|line| DisclosureV0::from_line(&line)).filter(opens) {
+            let opens = |d: &Disclosure| d.commitment().as_ref() == Some(&committed.commit);
+            match self.line_of_values(*span)?.and_then(|line| Disclosure::from_line(&line)).filter(opens) {
                 Some(disclosure) => disclosure.value,
                 // A redaction by another session moves the lines behind it.
                 None => match self.find_value(&key)?.filter(opens) {
@@ -120,16 +120,16 @@ impl View {
     }
 
     /// Looks for a value through the whole file.
-    fn find_value(&self, key: &Key) -> Result<Option<DisclosureV0>, Error> {
+    fn find_value(&self, key: &Key) -> Result<Option<Disclosure>, Error> {
         let lines = disk::read_from(&at(&self.path, VALUES), 0)?.unwrap_or_default();
-        let mut disclosures = lines.split(|b| *b == b'\n').filter_map(DisclosureV0::from_line);
+        let mut disclosures = lines.split(|b| *b == b'\n').filter_map(Disclosure::from_line);
         Ok(disclosures.find(|d| (d.seq, &d.field) == (key.0, &key.1)))
     }
 
     /// True if an entry written after those known here redacts the value.
     fn redacted_since(&self, key: &Key) -> Result<bool, Error> {
         let lines = disk::read_from(&at(&self.path, ENTRIES), self.state.entries_bytes)?.unwrap_or_default();
-        let mut records = lines.split(|b| *b == b'\n').filter_map(|line| RecordV0::from_leaf(line).ok());
+        let mut records = lines.split(|b| *b == b'\n').filter_map(|line| Record::from_leaf(line).ok());
         Ok(records.any(|record| record.redactions().iter().any(|r| (r.seq, &r.field) == (key.0, &key.1))))
     }
 

@@ -136,7 +136,7 @@ fn the_origin_of_a_checkpoint_must_be_the_one_in_force() {
     let text = fs::read_to_string(fork.join("entries.jsonl")).unwrap();
     let (mut rebuilt, mut prev) = (String::new(), "0".repeat(64));
     for line in text.lines() {
-        let mut record = fascicolo_dossier::RecordV0::from_leaf(line.as_bytes()).unwrap();
+        let mut record = fascicolo_dossier::Record::from_leaf(line.as_bytes()).unwrap();
         record.prev = prev;
         if record.kind == Kind::Fork {
             record.body["parent"]["size"] = 7.into();

@@ -166,7 +166,7 @@ fn a_rebuilt_chain_does_not_meet_its_checkpoint() {
     let mut rebuilt = String::new();
     let mut prev = "0".repeat(64);
     for line in log.lines() {
-        let mut record = fascicolo_dossier::RecordV0::from_leaf(line.as_bytes()).unwrap();
+        let mut record = fascicolo_dossier::Record::from_leaf(line.as_bytes()).unwrap();
         record.prev = prev;
         if record.seq == 3 {
             record.body["floor"] = 0.5.into();

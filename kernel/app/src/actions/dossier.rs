@@ -7,7 +7,7 @@ use crate::session::Session;
 use fascicolo_contract::Standing;
 use fascicolo_dossier::bundle;
 use fascicolo_dossier::sign::{AllowedSigners, SshKeygen};
-use fascicolo_dossier::{Checkpoint, Dossier, Kind, RecordV0, View};
+use fascicolo_dossier::{Checkpoint, Dossier, Kind, Record, View};
 use fascicolo_magics::dossier::DossierWhat;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -78,7 +78,7 @@ fn witnessed(log: &Path, witness: &Path) -> Result<(Value, Option<String>), Fail
 fn status(log: &View) -> Value {
     let sessions: BTreeSet<&str> = log.records().map(|r| r.session.as_str()).collect();
     let verdicts: Vec<Value> = log.records().filter(|r| r.kind == Kind::Verdict).map(|r| verdict(log, r)).collect();
-    let judged = |opened: &RecordV0| log.records().any(|r| r.kind == Kind::Verdict && r.start == opened.start);
+    let judged = |opened: &Record| log.records().any(|r| r.kind == Kind::Verdict && r.start == opened.start);
     let unjudged = log.records().filter(|r| r.kind == Kind::Opened && !r.reads.is_empty() && !judged(r)).count();
     json!({
         "path": log.path().display().to_string(), "origin": log.origin(), "entries": log.size(), "root": log.root_hex(),
@@ -88,7 +88,7 @@ fn status(log: &View) -> Value {
 }
 
 /// A verdict in the words of a status: what was compared, under what, and what came of it.
-fn verdict(log: &View, record: &RecordV0) -> Value {
+fn verdict(log: &View, record: &Record) -> Value {
     let body = &record.body;
     json!({
         "entry": record.seq, "verdict": body["verdict"], "post_hoc": body["post_hoc"],
@@ -99,7 +99,7 @@ fn verdict(log: &View, record: &RecordV0) -> Value {
 }
 
 /// The candidate as the user named it, where that is still disclosed; else by its digest.
-fn candidate(log: &View, record: &RecordV0) -> String {
+fn candidate(log: &View, record: &Record) -> String {
     let opened = ledger::opening(log, record);
     let path = opened.and_then(|r| log.value(r.seq, "candidate.path").ok().flatten());
     let digest = record.reads.iter().find(|f| f.role == "candidate").map(|f| short(&f.sha256)).unwrap_or_default();
@@ -146,7 +146,7 @@ fn log(log: &View) -> Value {
 }
 
 /// One line about an entry, from what is still disclosed.
-fn summary(log: &View, record: &RecordV0) -> String {
+fn summary(log: &View, record: &Record) -> String {
     let body = |key: &str| record.body[key].as_str().unwrap_or_default().to_owned();
     match record.kind {
         Kind::Start => match log.value(record.seq, "ran") {

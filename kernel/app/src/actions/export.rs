@@ -9,7 +9,7 @@ use crate::ledger;
 use crate::session::Session;
 use fascicolo_contract::Standing;
 use fascicolo_dossier::bundle::{self, CaseFile, Source};
-use fascicolo_dossier::{Kind, RecordV0, View};
+use fascicolo_dossier::{Kind, Record, View};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::{Component, Path};
@@ -298,7 +298,7 @@ fn case(log: &View, name: &str) -> Result<Value, Failure> {
     }))
 }
 
-fn failure(log: &View, record: &RecordV0) -> Value {
+fn failure(log: &View, record: &Record) -> Value {
     let text = log.value(record.seq, "error").ok().flatten().unwrap_or_default();
     let mut failure: Value = serde_json::from_str(&text).unwrap_or_else(|_| json!({ "kind": record.body["kind"] }));
     failure["entry"] = json!(record.seq);
@@ -409,7 +409,7 @@ fn crate_metadata(log: &View, name: &str, notebook: &str, has_notebook: bool, da
     json!({ "@context": "https://w3id.org/ro/crate/1.1/context", "@graph": graph })
 }
 
-fn action(log: &View, record: &RecordV0, data: &[Data]) -> (String, Value) {
+fn action(log: &View, record: &Record, data: &[Data]) -> (String, Value) {
     let id = format!("#entry-{}", record.seq);
     let known = |sha256: &str| data.iter().find(|d| d.taken && d.sha256 == sha256).map(|d| json!({ "@id": d.path }));
     let object: Vec<Value> = record.reads.iter().filter_map(|f| known(&f.sha256)).collect();

@@ -11,7 +11,7 @@ use crate::checkpoint::Checkpoint;
 use crate::fault::Faults;
 use crate::fork::Fork;
 use crate::layout::{CHECKPOINT, ENTRIES};
-use crate::record::{FORMAT, Kind, RecordV0, Redaction, no_prev};
+use crate::record::{FORMATS, Kind, Record, Redaction, no_prev};
 use crate::state::missing;
 use crate::tree::{Frontier, Hash, from_hex, leaf_hash, to_hex};
 
@@ -71,8 +71,8 @@ fn known(slots: &[Slot], checkpoint: Option<&Checkpoint>, k: usize, hash: Hash) 
     leaves.collect::<Option<Frontier>>().is_some_and(|tree| tree.root() == checkpoint.root)
 }
 
-fn with_prev(record: &RecordV0, prev: &Hash) -> Option<Hash> {
-    let relinked = RecordV0 { prev: to_hex(prev), ..record.clone() };
+fn with_prev(record: &Record, prev: &Hash) -> Option<Hash> {
+    let relinked = Record { prev: to_hex(prev), ..record.clone() };
     Some(leaf_hash(&relinked.to_leaf().ok()?))
 }
 
@@ -156,12 +156,16 @@ pub(super) fn places(slots: &[Slot], faults: &mut Faults) {
         if seq == 0 {
             if record.kind != Kind::Log
                 || record.origin().is_none()
-                || record.body.get("format").and_then(|f| f.as_str()) != Some(FORMAT)
+                || record.body.get("format").and_then(|f| f.as_str()) != FORMATS.get(usize::from(record.v)).copied()
             {
-                faults.add(entry, ENTRIES, format!("does not open a log of format {FORMAT}"));
+                faults.add(entry, ENTRIES, format!("does not open a log of format {}", FORMATS.join(" or ")));
             }
         } else if record.kind == Kind::Log {
             faults.add(entry, ENTRIES, "opens a log, although it is not the first");
+        }
+        let before = seq.checked_sub(1).and_then(|before| slots[before].record.as_ref());
+        if before.is_some_and(|before| before.v > record.v) {
+            faults.add(entry, ENTRIES, format!("is of format v{}, older than the entry before it", record.v));
         }
         let Some(start) = record.start else {
             if record.kind == Kind::End {
@@ -233,7 +237,7 @@ pub(super) fn forks(slots: &[Slot], faults: &mut Faults) {
     let known = Origins::of(slots, faults);
     let mut origins: Vec<&str> = slots.first().and_then(|slot| slot.record.as_ref()?.origin()).into_iter().collect();
     for (seq, fork) in &forks {
-        let own = slots[*seq].record.as_ref().and_then(RecordV0::origin);
+        let own = slots[*seq].record.as_ref().and_then(Record::origin);
         let entry = Some(*seq as u64);
         if faults.of_entry(*seq) {
             continue;

@@ -12,7 +12,7 @@ use crate::disk;
 use crate::error::Error;
 use crate::fault::Faults;
 use crate::layout::{CONTENT, ENTRIES, QUARANTINE, TEMPORARY, at, blob_name};
-use crate::record::{Kind, RecordV0};
+use crate::record::{Kind, Record};
 use crate::tree::from_hex;
 
 /// A tail that was moved aside, as a `recover` entry lists it under `moved`.
@@ -32,7 +32,7 @@ pub(crate) struct Moved {
 
 impl Moved {
     /// What a `recover` entry lists.
-    pub(crate) fn listed_in(record: &RecordV0) -> Vec<Moved> {
+    pub(crate) fn listed_in(record: &Record) -> Vec<Moved> {
         if record.kind != Kind::Recover {
             return Vec::new();
         }
@@ -44,7 +44,7 @@ impl Moved {
 /// Files of the quarantine that no entry lists: recovery was interrupted before it was logged.
 pub(crate) fn stray_quarantine<'a>(
     dossier: &Path,
-    records: impl Iterator<Item = &'a RecordV0>,
+    records: impl Iterator<Item = &'a Record>,
 ) -> Result<Vec<String>, Error> {
     let listed: Vec<String> = records.flat_map(Moved::listed_in).map(|moved| moved.to).collect();
     let names = disk::names(&at(dossier, QUARANTINE))?;

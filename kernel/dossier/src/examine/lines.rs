@@ -4,7 +4,7 @@ use super::Slot;
 use crate::checkpoint::Checkpoint;
 use crate::fault::Faults;
 use crate::layout::ENTRIES;
-use crate::record::{NOT_CANONICAL, RecordV0};
+use crate::record::{NOT_CANONICAL, Record};
 use crate::state::{Span, missing};
 use crate::tree::leaf_hash;
 
@@ -20,7 +20,7 @@ pub(super) struct Lines {
 struct Line<'a> {
     span: Span,
     bytes: &'a [u8],
-    record: Result<RecordV0, String>,
+    record: Result<Record, String>,
 }
 
 impl Line<'_> {
@@ -98,7 +98,7 @@ fn split(entries: &[u8]) -> (Vec<Line<'_>>, Option<u64>) {
     for piece in entries.split_inclusive(|b| *b == b'\n') {
         let Some(bytes) = piece.strip_suffix(b"\n") else { return (lines, Some(at)) };
         let span = Span { at, bytes: bytes.len() as u64 };
-        lines.push(Line { span, bytes, record: RecordV0::from_json(bytes) });
+        lines.push(Line { span, bytes, record: Record::from_json(bytes) });
         at += piece.len() as u64;
     }
     (lines, None)

@@ -19,7 +19,7 @@ use crate::disk;
 use crate::error::Error;
 use crate::fault::{Fault, Faults};
 use crate::layout::{CHECKPOINT, ENTRIES, SIGNATURES, VALUES, at};
-use crate::record::{Kind, RecordV0};
+use crate::record::{Kind, Record};
 use crate::sign::AllowedSigners;
 use crate::state::{Key, Leftover, Span, State};
 use crate::tree::Hash;
@@ -32,7 +32,7 @@ pub use signatures::SignatureReport;
 struct Slot {
     span: Option<Span>,
     /// `None` if nothing readable stands there.
-    record: Option<RecordV0>,
+    record: Option<Record>,
     /// Leaf hash of the line as it stands.
     stored: Option<Hash>,
     /// Leaf hash that the entry had, as far as its line or its neighbours tell.
@@ -116,7 +116,7 @@ fn examine_once(dossier: &Path, extent: Extent<'_>) -> Result<Examination, Error
         files::check_blobs(dossier, &slots, &commitments, &mut faults, &mut notes)?;
         files::check_quarantine(dossier, &slots, &mut faults, &mut notes)?;
     }
-    let redacts = |line: &[u8]| RecordV0::from_leaf(line).is_ok_and(|record| record.kind == Kind::Redact);
+    let redacts = |line: &[u8]| Record::from_leaf(line).is_ok_and(|record| record.kind == Kind::Redact);
     let since = disk::read_from(&at(dossier, ENTRIES), tail.unwrap_or(entries.len() as u64))?.unwrap_or_default();
     Ok(Examination {
         overtaken: since.split(|b| *b == b'\n').any(redacts) || before != disk::identity(&at(dossier, VALUES))?,
@@ -139,7 +139,7 @@ impl Examination {
     }
 
     /// Records that can be read.
-    pub(crate) fn records(&self) -> impl Iterator<Item = &RecordV0> {
+    pub(crate) fn records(&self) -> impl Iterator<Item = &Record> {
         self.slots.iter().filter_map(|slot| slot.record.as_ref())
     }
 

@@ -12,7 +12,7 @@ use crate::disk;
 use crate::error::Error;
 use crate::fault::Faults;
 use crate::layout::{ENTRIES, SIGNATURES, at};
-use crate::record::{Kind, RecordV0};
+use crate::record::{Kind, Record};
 use crate::sign::{AllowedSigners, NAMESPACE, Sshsig, check_note, fingerprint, fingerprint_hex, key_line};
 use crate::state::missing;
 use crate::tree::Hash;
@@ -47,7 +47,7 @@ pub(super) fn check(
     allowed: Option<&AllowedSigners>,
     faults: &mut Faults,
 ) -> Result<Vec<SignatureReport>, Error> {
-    let signs: Vec<(usize, &RecordV0)> = slots
+    let signs: Vec<(usize, &Record)> = slots
         .iter()
         .enumerate()
         .filter_map(|(seq, slot)| Some((seq, slot.record.as_ref().filter(|record| record.kind == Kind::Sign)?)))

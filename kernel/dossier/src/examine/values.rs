@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::{Commitments, Slot};
-use crate::disclosure::DisclosureV0;
+use crate::disclosure::Disclosure;
 use crate::fault::Faults;
 use crate::layout::VALUES;
 use crate::record::Committed;
@@ -49,7 +49,7 @@ pub(super) fn check(
         let start = at;
         at += piece.len() as u64;
         let line = piece.strip_suffix(b"\n");
-        let Some(d) = line.and_then(DisclosureV0::from_line) else {
+        let Some(d) = line.and_then(Disclosure::from_line) else {
             match unreadable.last_mut().filter(|_| broken) {
                 Some(run) => {
                     run.count += 1;
