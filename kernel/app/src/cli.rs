@@ -35,9 +35,9 @@ pub enum Command {
     Magic(Action),
     /// Run a notebook from top to bottom, without Jupyter
     Run(crate::runner::RunArgs),
-    /// Check an exported case, without executing anything of it
+    /// Check an exported case or a case file, without executing anything of it
     Verify {
-        /// The file that `dossier export` wrote
+        /// The file that `dossier export` wrote, or the folder of a case file
         case: PathBuf,
         /// Keys that are known, as ssh-keygen's allowed signers file lists them
         #[arg(long, value_name = "FILE")]

@@ -48,11 +48,9 @@ pub fn perform(session: &mut Session, request: &Request<'_>) -> Result<Done, Fai
     }
     let output = session.resolve(request.output);
     may_be_written(&output, &dossier)?;
-    let reserved = [&notebook_name, "report.html", "VERIFY.md", "ro-crate-metadata.json"];
     let mut data = data(log, &folder, request.data_limit_bytes);
-    for file in
-        data.iter_mut().filter(|d| d.taken && (reserved.contains(&d.path.as_str()) || d.path.starts_with("log/")))
-    {
+    let reserved = |path: &str| path == notebook_name || DERIVED.contains(&path);
+    for file in data.iter_mut().filter(|d| d.taken && (reserved(&d.path) || d.path.starts_with("log/"))) {
         file.taken = false;
         file.because = "a file of the case itself has its name";
     }
@@ -167,8 +165,19 @@ fn data(log: &View, folder: &Path, limit: u64) -> Vec<Data> {
 /// with.
 fn named_files(log: &View) -> BTreeMap<String, String> {
     let mut named: BTreeMap<String, String> = BTreeMap::new();
-    for record in log.records() {
+    // What is repeated of an imported case names files of the other machine; the import says where they are here.
+    for record in log.records().filter(|r| r.from.is_none()) {
         match record.kind {
+            Kind::Import => {
+                let Ok(import) = stored(log, record.seq) else { continue };
+                for (path, sha256) in import["files"].as_object().into_iter().flatten() {
+                    named.insert(plain(path), sha256.as_str().unwrap_or_default().to_owned());
+                }
+                let case = record.reads.iter().find(|f| f.role == "case");
+                if let (Some(path), Some(case)) = (import["case"].as_str(), case) {
+                    named.insert(plain(path), case.sha256.clone());
+                }
+            }
             Kind::Opened => {
                 for role in ["reference", "candidate"] {
                     let path = log.value(record.seq, &format!("{role}.path")).ok().flatten();
@@ -237,12 +246,8 @@ pub fn against_log(
 ) -> Result<Vec<(String, String)>, Failure> {
     let named = named_files(log);
     let mut faults = Vec::new();
-    let own = [format!("{name}.ipynb"), "report.html".into(), "VERIFY.md".into(), "ro-crate-metadata.json".into()];
-    for file in files_below(data_folder, data_folder) {
-        let top = file.split('/').next().unwrap_or_default();
-        if top == dossier || top == "log" || own.contains(&file) {
-            continue;
-        }
+    let notebook = format!("{name}.ipynb");
+    for file in case_files(data_folder, dossier).into_iter().filter(|file| *file != notebook) {
         let bytes = std::fs::read(data_folder.join(&file)).unwrap_or_default();
         match named.get(&file) {
             None => faults.push((file, "the log names no such file".to_owned())),
@@ -259,6 +264,19 @@ pub fn against_log(
     }
     Ok(faults)
 }
+
+/// What a case holds besides its log and what is derived from it, by its path below `data/`.
+pub fn case_files(data_folder: &Path, dossier: &str) -> Vec<String> {
+    let mut files = files_below(data_folder, data_folder);
+    files.retain(|file| {
+        let top = file.split('/').next().unwrap_or_default();
+        top != dossier && top != "log" && !DERIVED.contains(&file.as_str())
+    });
+    files
+}
+
+/// What an export derives from the log and the data.
+const DERIVED: [&str; 3] = ["report.html", "VERIFY.md", "ro-crate-metadata.json"];
 
 fn files_below(folder: &Path, root: &Path) -> Vec<String> {
     let mut found = Vec::new();
@@ -288,14 +306,43 @@ fn case(log: &View, name: &str) -> Result<Value, Failure> {
         let entry = criterion["entry"].as_u64().unwrap_or_default();
         criterion["source"] = json!(log.value(entry, "source")?);
     }
-    let reference = ledger::reference(log).and_then(|r| stored(log, r.entry).ok());
+    let reference = reference(log);
     let sessions: std::collections::BTreeSet<&str> = log.records().map(|r| r.session.as_str()).collect();
     Ok(json!({
         "name": name, "origin": log.origin(), "entries": log.size(), "root": log.root_hex(), "sessions": sessions.len(),
         "access": reference.as_ref().map(access), "reference": reference,
         "snapshots": of(Kind::Snapshot), "probes": of(Kind::Probe), "criteria": criteria,
         "declarations": of(Kind::Declare), "verdicts": of(Kind::Verdict), "failures": failures,
+        "imported": imported(log)?,
     }))
+}
+
+/// What the imported cases say of themselves: each by its last import, with its environment and its verdicts.
+fn imported(log: &View) -> Result<Vec<Value>, Failure> {
+    let parents = log.parents();
+    let mut told = Vec::new();
+    for (at, parent) in parents.iter().enumerate() {
+        if parents[at + 1..].iter().any(|later| later.folder == parent.folder) {
+            continue;
+        }
+        let theirs = fascicolo_dossier::Dossier::read(&parent.folder)?;
+        let of = |kind: Kind| -> Vec<Value> {
+            let records = theirs.records().filter(|r| r.kind == kind && r.from.is_none());
+            records.map(|r| json!({ "entry": r.seq, "wall": r.wall, "result": stored(&theirs, r.seq).ok() })).collect()
+        };
+        told.push(json!({
+            "entry": parent.entry, "name": stored(log, parent.entry).ok().map(|r| r["name"].clone()),
+            "origin": parent.state.origin, "entries": parent.state.size, "root": fascicolo_dossier::to_hex(&parent.state.root),
+            "reference": ledger::reference(&theirs).and_then(|r| stored(&theirs, r.entry).ok()),
+            "snapshots": of(Kind::Snapshot), "probes": of(Kind::Probe), "verdicts": of(Kind::Verdict),
+        }));
+    }
+    Ok(told)
+}
+
+/// The reference in force, where it is still disclosed.
+fn reference(log: &View) -> Option<Value> {
+    stored(log, ledger::reference(log)?.entry).ok()
 }
 
 fn failure(log: &View, record: &Record) -> Value {
@@ -349,6 +396,14 @@ fn verify_page(name: &str, dossier: &Path, log: &View, data: &[Data], notebook: 
              `fascicolo dossier verify --witness CHECKPOINT`.\n";
     if let Some(notebook) = notebook {
         page += &format!("\nTo run it again, in a copy of `data/`: `fascicolo run {notebook}`.\n");
+    }
+    let access = reference(log).as_ref().map(access).unwrap_or_default();
+    if !access.is_empty() {
+        page += "\n## How to get what the case only names\n\n";
+        for note in access {
+            page += &format!("- {note}\n");
+        }
+        page += "\nNo key, token or password is in this case.\n";
     }
     let left: Vec<&Data> = data.iter().filter(|d| !d.taken).collect();
     if !left.is_empty() {

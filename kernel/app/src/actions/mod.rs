@@ -7,6 +7,7 @@ mod dossier;
 mod export;
 mod figures;
 mod files;
+mod import;
 mod probe;
 mod reference;
 mod snapshot;
@@ -74,6 +75,8 @@ pub fn perform(session: &mut Session, magic: &Magic, place: &Place, front: &dyn 
             match &args.what {
                 DossierWhat::Sign { ssh } => dossier::sign(session, ssh),
                 DossierWhat::Redact { entry, field, because } => dossier::redact(session, *entry, field, because),
+                DossierWhat::Import { case, into } => import::perform(session, case, into.as_deref(), place, front),
+                DossierWhat::Gc => dossier::collect(session),
                 DossierWhat::Export { output, notebook, data_limit_mib } => {
                     let data_limit_bytes = data_limit_mib.saturating_mul(1 << 20);
                     export::perform(

@@ -27,6 +27,8 @@ pub fn document(kind: &str, result: &Value) -> Option<Doc> {
         "dossier_log" => dossier::log(result),
         "dossier_sign" => dossier::signed(result),
         "dossier_redact" => dossier::redacted(result),
+        "dossier_import" => dossier::imported(result),
+        "dossier_gc" => dossier::collected(result),
         "dossier_export" => dossier::exported(result),
         "replay" => dossier::replay(result),
         "dossier_entry" => dossier::entry(result),

@@ -8,6 +8,7 @@
 mod answer;
 mod case;
 mod check;
+mod imported;
 mod parts;
 mod unchecked;
 
@@ -32,20 +33,24 @@ const STYLE: &str = include_str!("page.css");
 /// - `failures`: `{"entry", "wall", "kind", "message", "next"}`;
 /// - `verification`: a record of kind `dossier_verify`; only where its `witness.holds` is `true` does the page speak of
 ///   an outside witness;
+/// - `imported`: cases of other machines, `{"entry", "name", "origin", "entries", "root", "reference", "snapshots",
+///   "probes", "verdicts"}`, the last four as here;
 /// - `access`: texts that say how to get what the case only names.
 ///
 /// The same case gives the same bytes. The page is well-formed XML. Never panics, whatever the records hold.
 pub fn report(case: &Value) -> String {
     let name = maybe(case, "name").unwrap_or_else(|| "a case without a name".to_owned());
-    let sections: [(&str, &str, String); 7] = [
+    let mut sections: Vec<(&str, &str, String)> = vec![
         ("reference", "What had to be reproduced", parts::reference(case)),
         ("conditions", "Under which conditions", parts::conditions(case)),
         ("criterion", "What counted as the same, and why", parts::criterion(case)),
         ("verdicts", "What was found", parts::verdicts(case)),
         ("attempts", "All attempts, with those that failed", parts::attempts(case)),
+        ("imported", "What came from other machines", imported::part(case)),
         ("not-checked", "What was not checked", unchecked::part(case)),
         ("check", "How to check this yourself", check::part(case)),
     ];
+    sections.retain(|(id, _, inner)| *id != "imported" || !inner.is_empty());
     let links: String = sections.iter().map(|(id, title, _)| format!("<a href=\"#{id}\">{title}</a> ")).collect();
     let told: String = sections
         .iter()

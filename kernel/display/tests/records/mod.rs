@@ -162,7 +162,7 @@ pub fn snapshot() -> Value {
 pub fn status() -> Value {
     json!({"path": "quickstart.fascicolo", "origin": "fascicolo/quickstart", "entries": 17, "root": digest(6), "sessions": 2,
         "verdicts": [{"entry": 15, "verdict": "pass", "post_hoc": false, "criterion": "cosine"},
-                     {"entry": 16, "verdict": "fail", "post_hoc": true, "criterion": "cosine"}], "blobs_bytes": 1234567})
+                     {"entry": 16, "verdict": "fail", "post_hoc": true, "criterion": "cosine"}], "sizes": {"log_bytes": 52000, "disclosures_bytes": 9000, "blobs_bytes": 1234567, "parents_bytes": 0, "unnamed_bytes": 12, "growth": [{"since": "2026-01-01T00:00:00.000Z", "blobs_bytes": 1000}, {"since": "2026-01-02T00:00:00.000Z", "blobs_bytes": 234567}]}})
 }
 
 pub fn log() -> Value {
