@@ -106,7 +106,8 @@ fn sizes(log: &View) -> Value {
     let path = log.path();
     let length = |name: &str| std::fs::metadata(path.join(name)).map_or(0, |m| m.len());
     let named: BTreeSet<&str> = log.blob_names().collect();
-    let unnamed = files_of_blobs(&path.join("blobs").join("sha256")).filter(|(name, _)| !named.contains(name.as_str()));
+    let contents = path.join("blobs").join("sha256");
+    let unnamed = files_of_blobs(&contents).filter(|(name, _)| !named.contains(name.as_str()));
     let (mut seen, mut growth): (BTreeSet<&str>, Vec<(&str, &str, u64)>) = Default::default();
     for record in log.records() {
         let private = record.committed.values().filter(|c| c.blob).map(|c| (c.commit.as_str(), c.bytes));
@@ -150,7 +151,7 @@ fn verdict(log: &View, record: &Record) -> Value {
 
 /// The candidate as the user named it, where that is still disclosed; else by its digest.
 fn candidate(log: &View, record: &Record) -> String {
-    let opened = ledger::opening(log, record);
+    let opened = if record.kind == Kind::Opened { Some(record) } else { ledger::opening(log, record) };
     let path = opened.and_then(|r| log.value(r.seq, "candidate.path").ok().flatten());
     let digest = record.reads.iter().find(|f| f.role == "candidate").map(|f| short(&f.sha256)).unwrap_or_default();
     path.unwrap_or(digest)

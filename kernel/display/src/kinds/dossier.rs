@@ -213,7 +213,8 @@ pub fn imported(v: &Value) -> Doc {
     });
     doc.items(seals.collect());
     doc.say(
-        "It was verified and nothing of it was executed. Its reference, criteria and seals count here from now on; a          candidate that was opened here before is post hoc under them.",
+        "It was verified and nothing of it was executed. Its reference, criteria and seals count here from now on; a \
+         candidate that was opened here before is post hoc under them.",
     );
     doc
 }
