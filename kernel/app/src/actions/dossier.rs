@@ -146,7 +146,7 @@ fn log(log: &View) -> Value {
 }
 
 /// One line about an entry, from what is still disclosed.
-fn summary(log: &View, record: &Record) -> String {
+pub fn summary(log: &View, record: &Record) -> String {
     let body = |key: &str| record.body[key].as_str().unwrap_or_default().to_owned();
     match record.kind {
         Kind::Start => match log.value(record.seq, "ran") {
@@ -182,7 +182,7 @@ fn summary(log: &View, record: &Record) -> String {
         Kind::Probe => format!("require {}", body("require")),
         Kind::Snapshot => short(&body("digest")),
         Kind::Replay => format!("of {} {}", body("origin"), short(&body("root"))),
-        Kind::Log | Kind::End | Kind::Recover | Kind::Redact | Kind::Fork | Kind::Sign => String::new(),
+        Kind::Log | Kind::End | Kind::Recover | Kind::Redact | Kind::Fork | Kind::Sign | Kind::Import => String::new(),
     }
 }
 

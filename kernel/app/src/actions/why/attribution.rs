@@ -1,0 +1,340 @@
+//! From the conditions of two entries to what differs between them, class by class, and to what follows from it.
+//!
+//! The rule: what the case file can hold and does not is never taken for equal. Pure: no log, no file.
+
+use super::asset::{Asset, Content, paired};
+use super::conditions::{Conditions, Facts, Seen};
+use super::outcome::Outcomes;
+use super::table::{Class, FAMILIES, Family, classify};
+use fascicolo_contract::Standing;
+use std::collections::BTreeSet;
+
+/// One thing that is recorded as different.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Difference {
+    /// What it belongs to.
+    pub class: Class,
+    /// What differs, in words.
+    pub what: String,
+    /// Its value at the first entry.
+    pub a: String,
+    /// At the second.
+    pub b: String,
+    /// Where the first value was read.
+    pub from_a: String,
+    /// Where the second one was.
+    pub from_b: String,
+    /// What more can be said.
+    pub detail: Option<String>,
+}
+
+/// All that differs, and all that cannot be told.
+#[derive(Debug, Default)]
+pub struct Attribution {
+    /// In the order of the table.
+    pub differences: Vec<Difference>,
+    /// What could have been recorded and was not, on one side or both.
+    pub gaps: Vec<(Class, String)>,
+    /// What no record of these entries holds.
+    pub not_recorded: BTreeSet<String>,
+}
+
+/// How a class stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum State {
+    /// Something of it is recorded as different.
+    Differs,
+    /// All of it is recorded, and equal.
+    Equal,
+    /// Nothing of it is recorded as different, but not all of it is recorded.
+    CannotTell,
+}
+
+impl State {
+    /// As in a record.
+    pub fn key(self) -> &'static str {
+        match self {
+            State::Differs => "differs",
+            State::Equal => "equal",
+            State::CannotTell => "cannot_tell",
+        }
+    }
+}
+
+/// What follows from an attribution.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Conclusion {
+    /// In words.
+    pub sentence: String,
+    /// The class that the difference is attributed to.
+    pub attributed: Option<Class>,
+    /// The exit status follows from it.
+    pub standing: Standing,
+}
+
+impl Attribution {
+    /// Compares two conditions. `rows` says which rows of two files differ, where that can be read.
+    pub fn of(a: &Conditions, b: &Conditions, rows: &dyn Fn(&Asset, &Asset) -> Option<String>) -> Attribution {
+        let mut found = Attribution::default();
+        found.not_recorded.extend(a.not_recorded.union(&b.not_recorded).cloned());
+        for (what, in_force) in a.in_force.iter().filter(|(what, entry)| b.in_force.get(*what) == Some(entry)) {
+            found
+                .not_recorded
+                .insert(format!("any change after the {what} of {in_force}, which stands for both entries"));
+        }
+        let pairs = paired(&a.assets, &b.assets);
+        let code_is_known = {
+            let mut code = pairs.iter().filter(|(a, b)| a.or(*b).is_some_and(|asset| asset.role == "code")).peekable();
+            let known = |pair: &(Option<&Asset>, Option<&Asset>)| matches!(pair, (Some(a), Some(b)) if a.content(b) != Content::Unknown);
+            code.peek().is_some() && code.all(known)
+        };
+        for family in FAMILIES {
+            match (a.families.get(family.name), b.families.get(family.name)) {
+                (Some(Ok(a)), Some(Ok(b))) => found.family(family, a, b),
+                // The reference tells the code's revision or fingerprint as well.
+                (Some(Err(_)), _) | (_, Some(Err(_))) if family.name == "git" && code_is_known => {}
+                (a, b) => {
+                    let why: BTreeSet<&String> =
+                        [a, b].into_iter().flatten().filter_map(|f| f.as_ref().err()).collect();
+                    for why in why {
+                        family.tells.iter().for_each(|class| found.gap(*class, format!("{}: {why}", family.what)));
+                    }
+                }
+            }
+            if let ("reference", Some(Ok(of_a)), Some(Ok(of_b))) =
+                (family.name, a.families.get("reference"), b.families.get("reference"))
+            {
+                let git_is_known = [a, b].iter().all(|side| matches!(side.families.get("git"), Some(Ok(_))));
+                found.assets(&pairs, (of_a, of_b), git_is_known, rows);
+            }
+        }
+        found
+    }
+
+    fn gap(&mut self, class: Class, why: String) {
+        if !self.gaps.contains(&(class, why.clone())) {
+            self.gaps.push((class, why));
+        }
+    }
+
+    fn family(&mut self, family: &Family, a: &Facts, b: &Facts) {
+        let pointers: BTreeSet<&String> = a.seen.keys().chain(b.seen.keys()).collect();
+        for pointer in pointers {
+            let Some((class, what)) = classify(pointer) else { continue };
+            let (mut of_a, mut of_b) = (a.get(pointer, family.absent), b.get(pointer, family.absent));
+            if family.name == "probe" {
+                match comparable(pointer, a, b) {
+                    Stage::Both => {}
+                    Stage::NotBoth => continue,
+                    Stage::OtherQuestion(why) => (of_a, of_b) = (Seen::Unknown(why), Seen::plain("")),
+                }
+            }
+            match (of_a, of_b) {
+                (Seen::Unknown(why), Seen::Unknown(_)) => {
+                    self.not_recorded.insert(format!("{what}: {why}"));
+                }
+                (Seen::Unknown(why), _) | (_, Seen::Unknown(why)) => self.gap(class, format!("{what}: {why}")),
+                (of_a, of_b) => {
+                    if let Some((shown_a, shown_b)) = differing(&of_a, &of_b) {
+                        let (from_a, from_b) = (a.read_from.clone(), b.read_from.clone());
+                        let (a, b, detail) = (shown_a, shown_b, None);
+                        self.differences.push(Difference { class, what, a, b, from_a, from_b, detail });
+                    }
+                }
+            }
+        }
+    }
+
+    fn assets(
+        &mut self,
+        pairs: &[(Option<&Asset>, Option<&Asset>)],
+        from: (&Facts, &Facts),
+        git_is_known: bool,
+        rows: &dyn Fn(&Asset, &Asset) -> Option<String>,
+    ) {
+        let known = |roles: &[&str], asset: &Option<&Asset>| {
+            asset.is_some_and(|asset| roles.contains(&asset.role) && asset.is_known())
+        };
+        let both_know =
+            |roles: &[&str]| pairs.iter().any(|(a, _)| known(roles, a)) && pairs.iter().any(|(_, b)| known(roles, b));
+        for (roles, what) in
+            [(&["data", "sample"][..], "no data and no sample are"), (&["weights"][..], "no weights are")]
+        {
+            if !both_know(roles) {
+                let why = format!("{what} known by a fingerprint or a revision in both references");
+                self.gap(Class::Inputs, why);
+            }
+        }
+        for (a, b) in pairs {
+            let Some(asset) = a.or(*b) else { continue };
+            let Some((class, what)) = classify(&asset.pointer()) else { continue };
+            let unknown = match (a, b) {
+                (Some(a), Some(b)) => a.content(b) == Content::Unknown,
+                _ => false,
+            };
+            let told_otherwise = match asset.role {
+                "code" => git_is_known,
+                // A sample that the data themselves are needs no fingerprint of its own.
+                "sample" => both_know(&["data"]),
+                _ => false,
+            };
+            if unknown && !told_otherwise {
+                self.gap(class, format!("{what} has no fingerprint or revision on both sides that could be compared"));
+            }
+            let shown = |asset: &Option<&Asset>| asset.map_or_else(|| "not named".to_owned(), Asset::shown);
+            let mut push = |class: Class, what: String, a: String, b: String, detail: Option<String>| {
+                let (from_a, from_b) = (from.0.read_from.clone(), from.1.read_from.clone());
+                self.differences.push(Difference { class, what, a, b, from_a, from_b, detail });
+            };
+            match (a, b) {
+                (Some(one), Some(other)) => {
+                    if one.content(other) == Content::Differs {
+                        push(class, what, shown(a), shown(b), rows(one, other));
+                    }
+                    for ((part, of_a), (_, of_b)) in one.besides().into_iter().zip(other.besides()) {
+                        let told = classify(&format!("{}/{part}", one.pointer())).filter(|_| of_a != of_b);
+                        if let Some((class, what)) = told {
+                            let shown = |text: Option<&String>| text.cloned().unwrap_or_else(|| "not named".to_owned());
+                            push(class, what, shown(of_a), shown(of_b), None);
+                        }
+                    }
+                }
+                _ => push(class, what, shown(a), shown(b), None),
+            }
+        }
+    }
+
+    /// How a class stands.
+    pub fn state(&self, class: Class) -> State {
+        if self.differences.iter().any(|d| d.class == class) {
+            State::Differs
+        } else if self.gaps.iter().any(|(of, _)| *of == class) {
+            State::CannotTell
+        } else {
+            State::Equal
+        }
+    }
+
+    /// Those of a state, in words.
+    fn classes(&self, state: State) -> Vec<Class> {
+        Class::ALL.into_iter().filter(|class| self.state(*class) == state).collect()
+    }
+
+    /// What follows.
+    pub fn conclude(&self, outcomes: Outcomes) -> Conclusion {
+        let (differ, untold) = (self.classes(State::Differs), self.classes(State::CannotTell));
+        let cannot_tell = |sentence: String| Conclusion { sentence, attributed: None, standing: Standing::CannotTell };
+        let but = match untold.as_slice() {
+            [] => String::new(),
+            classes => format!(
+                " But whether {} cannot be told: what is missing is named below.",
+                listed(classes, "differs too", "differ too")
+            ),
+        };
+        match (outcomes, differ.as_slice()) {
+            (Outcomes::Same, differ) => {
+                let although = match differ {
+                    [] => String::new(),
+                    classes => format!(", although {}", listed(classes, "differs", "differ")),
+                };
+                let sentence = format!("The outcomes do not differ{although}: there is nothing to attribute.");
+                Conclusion { sentence, attributed: None, standing: Standing::Holds }
+            }
+            (_, []) if untold.is_empty() => cannot_tell(
+                "Cannot say: everything recorded is equal. The difference comes from something that was not recorded, \
+                 or the computation does not repeat itself."
+                    .to_owned(),
+            ),
+            (_, []) => cannot_tell(format!(
+                "Cannot say: nothing recorded differs, but not everything was recorded: whether {} cannot be told.",
+                listed(&untold, "differs", "differ")
+            )),
+            (_, [one]) => {
+                let sentence = format!(
+                    "The only thing recorded as different is {} ({}). If what was not recorded was equal, the \
+                     difference comes from it.{but}",
+                    one.words().0,
+                    self.named(*one)
+                );
+                match untold.is_empty() {
+                    true => Conclusion { sentence, attributed: Some(*one), standing: Standing::Holds },
+                    false => cannot_tell(sentence),
+                }
+            }
+            (_, several) => cannot_tell(format!(
+                "Cannot say which: {} together; to tell them apart, change one at a time.{but}",
+                listed(several, "differs", "differ")
+            )),
+        }
+    }
+
+    /// What differs of a class, the first few by name.
+    fn named(&self, class: Class) -> String {
+        let all: Vec<&str> = self.differences.iter().filter(|d| d.class == class).map(|d| d.what.as_str()).collect();
+        match all.len() {
+            0..=3 => all.join(", "),
+            more => format!("{} and {} more", all.get(..3).unwrap_or_default().join(", "), more - 3),
+        }
+    }
+}
+
+/// `the software and the inputs differ`.
+fn listed(classes: &[Class], one: &str, several: &str) -> String {
+    let words: Vec<&str> = classes.iter().map(|class| class.words().0).collect();
+    match (classes, words.split_last()) {
+        ([class], _) => format!("{} {}", class.words().0, if class.words().1 { one } else { several }),
+        (_, Some((last, before))) => format!("{} and {last} {several}", before.join(", ")),
+        (_, None) => String::new(),
+    }
+}
+
+/// Both values as they are shown, if they differ; of lists, what each has and the other has not.
+fn differing(a: &Seen, b: &Seen) -> Option<(String, String)> {
+    match (a, b) {
+        (Seen::Value { key: a, .. }, Seen::Value { key: b, .. }) if a == b => None,
+        (Seen::Set(a), Seen::Set(b)) if a == b => None,
+        (Seen::Set(a), Seen::Set(b)) => {
+            let only = |one: &BTreeSet<String>, other: &BTreeSet<String>| {
+                let only: Vec<&str> = one.difference(other).map(String::as_str).collect();
+                if only.is_empty() { "none that the other lacks".to_owned() } else { only.join(" ") }
+            };
+            Some((only(a, b), only(b, a)))
+        }
+        (a, b) => Some((shown(a), shown(b))),
+    }
+}
+
+fn shown(seen: &Seen) -> String {
+    match seen {
+        Seen::Value { shown, .. } => shown.clone(),
+        Seen::Set(all) if all.is_empty() => "none".to_owned(),
+        Seen::Set(all) => all.iter().map(String::as_str).collect::<Vec<_>>().join(" "),
+        Seen::Unknown(why) => why.clone(),
+    }
+}
+
+/// Whether what two probes saw at one stage can be compared.
+enum Stage {
+    Both,
+    /// Only one of them passed it, which its result says already.
+    NotBoth,
+    /// They were asked for different devices, so that they looked at different things.
+    OtherQuestion(String),
+}
+
+fn comparable(pointer: &str, a: &Facts, b: &Facts) -> Stage {
+    let Some((stage, last)) = pointer.rsplit_once('/') else { return Stage::Both };
+    let result = |side: &Facts| side.get(&format!("{stage}/result"), "");
+    let passed = |side: &Facts| result(side) == Seen::plain("passed");
+    let asked = |side: &Facts| side.get("/probe/require", "none");
+    match (last, passed(a) && passed(b)) {
+        (_, true) => Stage::Both,
+        ("result", false) if asked(a) != asked(b) => Stage::OtherQuestion(format!(
+            "the probes were asked for different devices ({}, {})",
+            shown(&asked(a)),
+            shown(&asked(b))
+        )),
+        ("result", false) => Stage::Both,
+        (_, false) => Stage::NotBoth,
+    }
+}
