@@ -331,6 +331,62 @@ fn other_parameters_of_the_criterion_are_inputs_and_the_same_candidate_with_anot
 }
 
 #[test]
+fn one_reason_is_told_once_for_all_that_it_leaves_open() {
+    let desk = Desk::new();
+    assert_eq!(desk.run(&["snapshot"]).status, 0);
+    let found = why(&desk, "1", "1");
+    let told = found.missing(SOFTWARE).matches("no snapshot was recorded").count();
+    assert_eq!(told, 1, "{}", found.missing(SOFTWARE));
+    // A start without an outcome to compare is not called equal to anything.
+    assert_eq!((found.status, &found.result["outcome"]["state"]), (3, &json!("unknown")));
+}
+
+#[test]
+fn errors_are_outcomes_too() {
+    let case = Case::new();
+    let refused = |criterion: &str| {
+        assert_eq!(case.desk.compare("f16", &["--criterion", criterion]).status, 4);
+        (case.desk.run(&["dossier", "status", "--json"]).json()["entries"].as_u64().unwrap() - 1).to_string()
+    };
+    let (a, again, other) = (refused("cosine"), refused("cosine"), refused("allclose"));
+    let same = case.why(&a, &again);
+    assert_eq!((same.status, &same.result["outcome"]["state"]), (0, &json!("same")), "{:#}", same.result);
+    assert_eq!(case.why(&a, &other).result["outcome"]["state"], "differ");
+    let against_verdict = case.why(&case.compare("batch-1"), &a);
+    let sentence = against_verdict.result["outcome"]["sentence"].as_str().unwrap();
+    assert!(sentence.contains("with no error") && sentence.contains("the error not_declared"), "{sentence}");
+}
+
+#[test]
+fn in_a_notebook_it_is_recorded_and_shown_like_any_other_cell() {
+    let desk = Desk::new();
+    let explore = |candidate: &str| {
+        let candidate = sample(&format!("candidates/{candidate}.parquet"));
+        format!("%compare {} {candidate} --explore", sample("reference.parquet"))
+    };
+    // Entry 0 begins the log, 1 to 5 are the first cell: start, two of what was opened, verdict, end.
+    let cells: Vec<Value> = [explore("batch-1"), explore("bf16"), "%why 4 9".to_owned()]
+        .iter()
+        .enumerate()
+        .map(|(i, source)| {
+            json!({ "cell_type": "code", "id": format!("c{i}"), "metadata": {}, "execution_count": null, "outputs": [],
+                "source": source })
+        })
+        .collect();
+    let notebook = json!({ "nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": cells });
+    std::fs::write(desk.path().join("case.ipynb"), notebook.to_string()).unwrap();
+    let ended = desk.run(&["run", "case.ipynb"]);
+    assert_eq!(ended.status, 0, "{} {}", ended.stdout, ended.stderr);
+    let executed = std::fs::read_to_string(desk.path().join("case.executed.ipynb")).unwrap();
+    let executed: Value = serde_json::from_str(&executed).unwrap();
+    let shown = &executed["cells"][2]["outputs"][0]["data"];
+    assert!(shown["text/html"].to_string().contains("CANNOT TELL"), "{shown}");
+    assert!(shown["text/plain"].to_string().contains("entry 9 (verdict), against entry 4 (verdict)"), "{shown}");
+    let log = desk.run(&["dossier", "log", "case.fascicolo", "--json"]).json();
+    assert!(log.as_array().unwrap().iter().any(|e| e["summary"] == "%why 4 9"), "{log}");
+}
+
+#[test]
 fn it_only_reads() {
     let case = Case::new();
     let (a, b) = (case.compare("batch-1"), case.compare("bf16"));

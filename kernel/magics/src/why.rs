@@ -3,17 +3,19 @@
 use clap::Args;
 use std::str::FromStr;
 
-/// Say whether a difference between two entries comes from the software, the inputs or the running conditions.
+/// Attribute a difference between two entries to software, inputs or running conditions
 ///
-/// Of each entry it takes the snapshot, the probe and the reference that were in force, the files it read and, for a
-/// verdict, the criterion with its parameters; it names every difference, with both values and where they were read.
+/// Of each entry it takes the snapshot, the probe and the reference that were in force, the files
+/// it read and, of a verdict, the criterion with its parameters. It names every difference, with
+/// both values and where they were read.
 ///
 ///     %why 12 31                    two entries of this case file, mostly verdicts
 ///     %why 3f2a/12 31               entry 12 of an imported log, whose origin begins with 3f2a
 ///
-/// A difference is attributed only if exactly one of the three differs and nothing is missing of the other two. A
-/// snapshot, probe, layer or fingerprint that was not recorded is never taken for equal: it is named, with how to
-/// record it. Exit status: 0 attributed, or the outcomes are the same; 3 cannot tell, or several differ together.
+/// A difference is attributed only if exactly one of the three differs and nothing is missing of the
+/// other two. A snapshot, probe, layer or fingerprint that was not recorded is never taken for equal:
+/// it is named. Exit status: 0 attributed, or the outcomes are the same; 3 cannot tell, or several
+/// differ together.
 #[derive(Debug, Clone, Args)]
 #[command(verbatim_doc_comment)]
 pub struct WhyArgs {

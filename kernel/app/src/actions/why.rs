@@ -14,7 +14,7 @@ mod table;
 use super::Done;
 use crate::failure::Failure;
 use asset::Asset;
-use attribution::{Attribution, State};
+use attribution::{Attribution, Gap, State};
 use conditions::Conditions;
 use entry::Entry;
 use fascicolo_dossier::View;
@@ -66,7 +66,7 @@ fn named(entry: &Entry) -> Value {
 /// One class with its evidence.
 fn told(class: Class, found: &Attribution) -> Value {
     let state = found.state(class);
-    let gaps: Vec<&str> = found.gaps.iter().filter(|(of, _)| *of == class).map(|(_, why)| why.as_str()).collect();
+    let gaps: Vec<String> = found.gaps.iter().filter(|gap| gap.class == class).map(Gap::sentence).collect();
     let differences: Vec<Value> = found
         .differences
         .iter()

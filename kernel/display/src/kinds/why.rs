@@ -18,7 +18,7 @@ pub fn document(v: &Value) -> Doc {
     let mut doc = Doc::titled(word, tone, about);
     doc.say(format!("Outcomes: {}.", text(v, "outcome.sentence")));
     if let Some(detail) = maybe(v, "outcome.detail") {
-        doc.say(format!("In the candidates, {detail}."));
+        doc.say(format!("Of their rows, {detail}."));
     }
     doc.say(text(v, "conclusion"));
     for class in list(v, "classes") {

@@ -37,7 +37,7 @@ impl Asset {
     pub fn of(role: &'static str, index: usize, value: &Value) -> Asset {
         let text = |key: &str| value[key].as_str().map(str::to_owned);
         let file = text("path").map(|p| p.rsplit(['/', '\\']).find(|part| !part.is_empty()).unwrap_or(&p).to_owned());
-        let name = text("name").or_else(|| text("entry")).or(file);
+        let name = text("name").or_else(|| text("entry")).or(file).or_else(|| text("meaning"));
         Asset {
             role,
             name: name.unwrap_or_else(|| format!("{}", index + 1)),
@@ -47,6 +47,11 @@ impl Asset {
             entry: text("entry"),
             options: text("options"),
         }
+    }
+
+    /// The roles that its own is told with.
+    pub fn group(&self) -> &'static [&'static str] {
+        GROUPS.into_iter().find(|roles| roles.contains(&self.role)).unwrap_or(&[])
     }
 
     /// True if its content is known by more than a name.
@@ -88,16 +93,19 @@ impl Asset {
     }
 }
 
-/// Which asset of the one side stands for which of the other, role by role: first those of the same content, then those
+/// Roles among which the same content is the same thing: what one reference calls data may be the other's sample.
+const GROUPS: [&[&str]; 4] = [&["output"], &["code"], &["data", "sample"], &["weights"]];
+
+/// Which asset of the one side stands for which of the other: first those of the same content, then those
 /// of the same name, then what is left in its order. `None`: nothing stands for it.
 pub fn paired<'a>(a: &'a [Asset], b: &'a [Asset]) -> Vec<(Option<&'a Asset>, Option<&'a Asset>)> {
     let mut pairs = Vec::new();
-    for role in ["output", "code", "data", "weights", "sample"] {
-        let mut left: Vec<&Asset> = a.iter().filter(|asset| asset.role == role).collect();
-        let mut right: Vec<&Asset> = b.iter().filter(|asset| asset.role == role).collect();
+    for roles in GROUPS {
+        let mut left: Vec<&Asset> = a.iter().filter(|asset| roles.contains(&asset.role)).collect();
+        let mut right: Vec<&Asset> = b.iter().filter(|asset| roles.contains(&asset.role)).collect();
         let same_content = |a: &Asset, b: &Asset| a.content(b) == Content::Same;
-        let same_name = |a: &Asset, b: &Asset| a.name == b.name;
-        let in_order = |_: &Asset, _: &Asset| true;
+        let same_name = |a: &Asset, b: &Asset| a.role == b.role && a.name == b.name;
+        let in_order = |a: &Asset, b: &Asset| a.role == b.role;
         // The same content under the same name before the same content under another one.
         let both = |a: &Asset, b: &Asset| same_content(a, b) && same_name(a, b);
         let ways: [&dyn Fn(&Asset, &Asset) -> bool; 4] = [&both, &same_content, &same_name, &in_order];
@@ -133,6 +141,15 @@ mod tests {
         let pairs = paired(&a, &b);
         assert_eq!(pairs, [(Some(&a[0]), Some(&b[0])), (Some(&a[1]), Some(&b[1]))]);
         assert_eq!((a[0].content(&b[0]), a[1].content(&b[1])), (Content::Same, Content::Differs));
+    }
+
+    #[test]
+    fn what_one_reference_calls_data_may_be_the_others_sample() {
+        let a = [data(0, json!({"sha256": "1"}))];
+        let b = [Asset::of("sample", 0, &json!({"sha256": "1"}))];
+        assert_eq!(paired(&a, &b), [(Some(&a[0]), Some(&b[0]))]);
+        let c = [Asset::of("sample", 0, &json!({"sha256": "2"}))];
+        assert_eq!(paired(&a, &c), [(Some(&a[0]), None), (None, Some(&c[0]))]);
     }
 
     #[test]

@@ -28,13 +28,30 @@ pub struct Difference {
     pub detail: Option<String>,
 }
 
+/// Something that could have been recorded and was not.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Gap {
+    /// What it would have told of.
+    pub class: Class,
+    what: Vec<&'static str>,
+    why: String,
+}
+
+impl Gap {
+    /// In words.
+    pub fn sentence(&self) -> String {
+        let what: Vec<&str> = self.what.iter().copied().filter(|what| !what.is_empty()).collect();
+        if what.is_empty() { self.why.clone() } else { format!("{}: {}", what.join(", "), self.why) }
+    }
+}
+
 /// All that differs, and all that cannot be told.
 #[derive(Debug, Default)]
 pub struct Attribution {
     /// In the order of the table.
     pub differences: Vec<Difference>,
     /// What could have been recorded and was not, on one side or both.
-    pub gaps: Vec<(Class, String)>,
+    pub gaps: Vec<Gap>,
     /// What no record of these entries holds.
     pub not_recorded: BTreeSet<String>,
 }
@@ -94,10 +111,8 @@ impl Attribution {
                 // The reference tells the code's revision or fingerprint as well.
                 (Some(Err(_)), _) | (_, Some(Err(_))) if family.name == "git" && code_is_known => {}
                 (a, b) => {
-                    let why: BTreeSet<&String> =
-                        [a, b].into_iter().flatten().filter_map(|f| f.as_ref().err()).collect();
-                    for why in why {
-                        family.tells.iter().for_each(|class| found.gap(*class, format!("{}: {why}", family.what)));
+                    for why in [a, b].into_iter().flatten().filter_map(|facts| facts.as_ref().err()) {
+                        family.tells.iter().for_each(|class| found.missing(*class, family.what, why));
                     }
                 }
             }
@@ -112,8 +127,15 @@ impl Attribution {
     }
 
     fn gap(&mut self, class: Class, why: String) {
-        if !self.gaps.contains(&(class, why.clone())) {
-            self.gaps.push((class, why));
+        self.missing(class, "", &why);
+    }
+
+    /// What is missing for one reason is told in one sentence.
+    fn missing(&mut self, class: Class, what: &'static str, why: &str) {
+        match self.gaps.iter_mut().find(|gap| gap.class == class && gap.why == why) {
+            Some(gap) if gap.what.contains(&what) => {}
+            Some(gap) => gap.what.push(what),
+            None => self.gaps.push(Gap { class, what: vec![what], why: why.to_owned() }),
         }
     }
 
@@ -170,7 +192,7 @@ impl Attribution {
             let Some((class, what)) = classify(&asset.pointer()) else { continue };
             let unknown = match (a, b) {
                 (Some(a), Some(b)) => a.content(b) == Content::Unknown,
-                _ => false,
+                _ => !asset.is_known(),
             };
             let told_otherwise = match asset.role {
                 "code" => git_is_known,
@@ -180,6 +202,10 @@ impl Attribution {
             };
             if unknown && !told_otherwise {
                 self.gap(class, format!("{what} has no fingerprint or revision on both sides that could be compared"));
+            }
+            // Named on one side, where the other names nothing of its kind: that is missing, and not different.
+            if (a.is_none() || b.is_none()) && (unknown || !both_know(asset.group())) {
+                continue;
             }
             let shown = |asset: &Option<&Asset>| asset.map_or_else(|| "not named".to_owned(), Asset::shown);
             let mut push = |class: Class, what: String, a: String, b: String, detail: Option<String>| {
@@ -208,7 +234,7 @@ impl Attribution {
     pub fn state(&self, class: Class) -> State {
         if self.differences.iter().any(|d| d.class == class) {
             State::Differs
-        } else if self.gaps.iter().any(|(of, _)| *of == class) {
+        } else if self.gaps.iter().any(|gap| gap.class == class) {
             State::CannotTell
         } else {
             State::Equal

@@ -36,7 +36,7 @@ impl Outcomes {
 struct Outcome {
     /// How it ended.
     ended: Option<String>,
-    /// SHA-256 of the candidate.
+    /// SHA-256 of the candidate; of a reference, of its output.
     candidate: Option<String>,
     /// Digest of the candidate's rows, however they are stored.
     rows: Option<String>,
@@ -53,20 +53,20 @@ impl Outcome {
         let mut outcome = Outcome::default();
         let Some(record) = entry.subject() else { return outcome };
         let log = entry.log();
-        outcome.ended = match record.kind {
-            Kind::Verdict => Some("a verdict".to_owned()),
-            Kind::End => Some("no error".to_owned()),
-            Kind::Error => Some(format!("the error {}", record.body["kind"].as_str().unwrap_or("of no name"))),
-            _ => ended(entry),
-        };
-        outcome.candidate = record.reads.iter().find(|f| f.role == "candidate").map(|f| f.sha256.clone());
+        outcome.ended = ended(entry);
+        let role = if record.kind == Kind::Reference { "reference" } else { "candidate" };
+        outcome.candidate = record.reads.iter().find(|f| f.role == role).map(|f| f.sha256.clone());
         outcome.rows = outcome.candidate.as_ref().and_then(|_| rows_of(entry, record));
-        if outcome.candidate.is_some() {
+        if record.kind == Kind::Reference {
+            let output = stored(log, record.seq).ok().map(|reference| reference["output"].clone()).unwrap_or_default();
+            outcome.path = output["path"].as_str().map(str::to_owned);
+        } else if outcome.candidate.is_some() {
             let opened = ledger::opening(log, record);
             outcome.path = opened.and_then(|r| log.value(r.seq, "candidate.path").ok().flatten());
         }
         if record.kind == Kind::Verdict {
-            outcome.verdict = record.body["verdict"].as_str().map(str::to_owned);
+            // Exploring gives none.
+            outcome.verdict = record.body["verdict"].as_str().filter(|v| *v != "none").map(str::to_owned);
             if let Ok(verdict) = stored(log, record.seq) {
                 outcome.figures = Some(verdict["figures"].to_string());
                 let column = |name: &str| verdict["candidate"]["columns"][name].as_str().map(str::to_owned);
@@ -79,12 +79,19 @@ impl Outcome {
     }
 }
 
-/// How the cell of an entry ended that is itself not its end.
+const NO_ERROR: &str = "no error";
+
+/// How the entry, or the cell that it begins, ended; a result that stands by itself did without an error.
 fn ended(entry: &Entry) -> Option<String> {
     let record = entry.ending()?;
     match record.kind {
-        Kind::End => Some("no error".to_owned()),
-        Kind::Error => Some(format!("the error {}", record.body["kind"].as_str().unwrap_or("of no name"))),
+        Kind::Error => {
+            let told = entry.log().value(record.seq, "error").ok().flatten();
+            let error: Value = told.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
+            let message = error["message"].as_str().map(|message| format!(": {message}")).unwrap_or_default();
+            Some(format!("the error {}{message}", record.body["kind"].as_str().unwrap_or("of no name")))
+        }
+        Kind::End | Kind::Verdict => Some(NO_ERROR.to_owned()),
         _ => None,
     }
 }
@@ -116,6 +123,8 @@ pub fn compare(a: &Entry, b: &Entry, folder: &Path, watch: &dyn Watch) -> (Outco
     let (of_a, of_b) = (Outcome::of(a), Outcome::of(b));
     let mut parts: Vec<(bool, String)> = Vec::new();
     let mut detail = None;
+    let is_reference = |entry: &Entry| entry.subject().is_some_and(|r| r.kind == Kind::Reference);
+    let files = if is_reference(a) || is_reference(b) { "the outputs" } else { "the candidates" };
     if let (Some(one), Some(other)) = (&of_a.ended, &of_b.ended)
         && one != other
     {
@@ -123,9 +132,9 @@ pub fn compare(a: &Entry, b: &Entry, folder: &Path, watch: &dyn Watch) -> (Outco
     }
     if let (Some(one), Some(other)) = (&of_a.candidate, &of_b.candidate) {
         parts.push(match (one == other, &of_a.rows, &of_b.rows) {
-            (true, _, _) => (true, "the candidates are the same bytes".to_owned()),
+            (true, _, _) => (true, format!("{files} are the same bytes")),
             (false, Some(one), Some(other)) if one == other => {
-                (true, "the candidates are different files with the same rows, bit for bit".to_owned())
+                (true, format!("{files} are different files with the same rows, bit for bit"))
             }
             (false, _, _) => {
                 let file = |outcome: &Outcome, sha256: &String| Some((outcome.path.clone()?, sha256.clone()));
@@ -134,7 +143,7 @@ pub fn compare(a: &Entry, b: &Entry, folder: &Path, watch: &dyn Watch) -> (Outco
                         (Recorded { path: &one.0, sha256: &one.1 }, Recorded { path: &other.0, sha256: &other.1 });
                     detail = rows::differing(&one, &other, &of_a.columns, folder, watch);
                 }
-                (false, "the candidates differ".to_owned())
+                (false, format!("{files} differ"))
             }
         });
     }
@@ -151,8 +160,11 @@ pub fn compare(a: &Entry, b: &Entry, folder: &Path, watch: &dyn Watch) -> (Outco
             parts.push((one == other, format!("the {what} {}", if one == other { "are the same" } else { "differ" })));
         }
     }
-    if parts.is_empty() && of_a.ended.is_some() && of_a.ended == of_b.ended {
-        parts.push((true, format!("both ended with {}", of_a.ended.as_deref().unwrap_or_default())));
+    // That two things ended without an error does not make them the same; that both met the same error does.
+    if let Some(error) =
+        of_a.ended.as_deref().filter(|e| parts.is_empty() && *e != NO_ERROR && of_a.ended == of_b.ended)
+    {
+        parts.push((true, format!("both ended with {error}")));
     }
     let state = match parts.iter().all(|(same, _)| *same) {
         _ if parts.is_empty() => Outcomes::Unknown,
