@@ -364,3 +364,142 @@ fn comparable(pointer: &str, a: &Facts, b: &Facts) -> Stage {
         (_, false) => Stage::NotBoth,
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    /// Conditions in which everything was recorded, with these things seen.
+    fn recorded(things: &[(&str, &str)]) -> Conditions {
+        let mut all = Conditions::default();
+        for family in FAMILIES {
+            let prefix = format!("/{}/", family.name);
+            let seen = things.iter().filter(|(pointer, _)| pointer.starts_with(&prefix));
+            let seen = seen.map(|(pointer, value)| ((*pointer).to_owned(), Seen::plain(*value))).collect();
+            all.families.insert(family.name, Ok(Facts { seen, read_from: "somewhere".into(), looked_for: None }));
+        }
+        all.assets = vec![asset("data", "d", "1"), asset("weights", "w", "2")];
+        all
+    }
+
+    fn asset(role: &'static str, name: &str, sha256: &str) -> Asset {
+        Asset::of(role, 0, &json!({ "name": name, "sha256": sha256 }))
+    }
+
+    fn attributed(a: &Conditions, b: &Conditions) -> Attribution {
+        Attribution::of(a, b, &|_, _| None)
+    }
+
+    fn states(found: &Attribution) -> [State; 3] {
+        Class::ALL.map(|class| found.state(class))
+    }
+
+    use State::{CannotTell, Differs, Equal};
+
+    #[test]
+    fn a_package_that_brings_a_framework_is_software_alone_although_the_probe_sees_it_too() {
+        let without = recorded(&[("/probe/interpreter_framework/result", "not applicable: Python 3.11 has no torch")]);
+        let with = recorded(&[
+            ("/packages/torch", "2.13.0"),
+            ("/frameworks/torch/version", "2.13.0"),
+            ("/torch_build/cuda", "13.0"),
+            ("/probe/interpreter_framework/result", "passed"),
+            ("/probe/interpreter_framework/torch_devices", "1"),
+        ]);
+        let found = attributed(&without, &with);
+        assert_eq!(states(&found), [Differs, Equal, Equal], "{:?}", found.differences);
+        assert_eq!(found.conclude(Outcomes::Differ).attributed, Some(Class::Software));
+    }
+
+    #[test]
+    fn probes_that_were_asked_for_different_devices_are_not_compared_where_they_looked_at_different_things() {
+        let looked = |require, result| {
+            recorded(&[
+                ("/probe/require", require),
+                ("/probe/hardware/result", result),
+                ("/probe/computation/result", "passed"),
+                ("/probe/computation/max_abs_error", "1e-6"),
+            ])
+        };
+        let (cpu, none) = (looked("cpu", "not applicable: not looked at"), looked("none", "not applicable: none"));
+        let found = attributed(&cpu, &none);
+        assert_eq!(states(&found), [Equal, Equal, CannotTell], "{:?}", found.differences);
+        assert_eq!(states(&attributed(&cpu, &looked("cpu", "not applicable: not looked at"))), [Equal; 3]);
+        assert_eq!(states(&attributed(&none, &looked("none", "passed"))), [Equal, Equal, Differs]);
+    }
+
+    #[test]
+    fn a_variable_that_was_not_looked_for_is_not_taken_for_unset() {
+        let set = recorded(&[("/determinism/OMP_NUM_THREADS", "1")]);
+        let mut older = recorded(&[]);
+        assert_eq!(states(&attributed(&set, &older)), [Equal, Equal, Differs]);
+        older.families.get_mut("determinism").unwrap().as_mut().unwrap().looked_for = Some(BTreeSet::new());
+        assert_eq!(states(&attributed(&set, &older)), [Equal, Equal, CannotTell]);
+        // This family is recorded whenever it is set.
+        let torch = recorded(&[("/determinism/TORCH_ALLOW_TF32_CUBLAS_OVERRIDE", "1")]);
+        assert_eq!(states(&attributed(&torch, &older)), [Equal, Equal, Differs]);
+    }
+
+    #[test]
+    fn code_outside_a_repository_is_known_by_what_the_reference_says_of_it() {
+        let outside = |code: Option<Asset>| {
+            let mut conditions = recorded(&[]);
+            conditions.families.insert("git", Err("no repository".into()));
+            conditions.assets.extend(code);
+            conditions
+        };
+        let found = attributed(&outside(None), &outside(None));
+        assert_eq!(states(&found), [CannotTell, Equal, Equal]);
+        assert_eq!(found.gaps[0].sentence(), "the code's revision and local changes: no repository");
+        let code = |sha256| outside(Some(asset("code", "embed.py", sha256)));
+        assert_eq!(states(&attributed(&code("3"), &code("3"))), [Equal; 3]);
+        assert_eq!(states(&attributed(&code("3"), &code("4"))), [Differs, Equal, Equal]);
+        assert_eq!(states(&attributed(&code("3"), &outside(None))), [CannotTell, Equal, Equal]);
+    }
+
+    #[test]
+    fn data_named_on_one_side_only_are_missing_and_not_different_unless_the_other_names_others() {
+        let (both, mut none) = (recorded(&[]), recorded(&[]));
+        none.assets.retain(|asset| asset.role != "data");
+        assert_eq!(states(&attributed(&both, &none)), [Equal, CannotTell, Equal]);
+        let mut more = recorded(&[]);
+        more.assets.push(asset("data", "more", "9"));
+        let found = attributed(&both, &more);
+        assert_eq!(states(&found), [Equal, Differs, Equal]);
+        assert_eq!((found.differences[0].what.as_str(), found.differences[0].a.as_str()), ("data `more`", "not named"));
+    }
+
+    #[test]
+    fn of_lists_only_what_the_other_lacks_is_shown() {
+        let flags = |all: &[&str]| {
+            let mut conditions = recorded(&[]);
+            let seen = Seen::Set(all.iter().map(|flag| (*flag).to_owned()).collect());
+            let system = conditions.families.get_mut("system").unwrap().as_mut().unwrap();
+            system.seen.insert("/system/cpu_flags".to_owned(), seen);
+            conditions
+        };
+        let found = attributed(&flags(&["sse2", "avx2"]), &flags(&["avx512f", "avx2", "sse2"]));
+        let only = &found.differences[0];
+        assert_eq!(
+            (only.class, only.a.as_str(), only.b.as_str()),
+            (Class::Conditions, "none that the other lacks", "avx512f")
+        );
+    }
+
+    #[test]
+    fn what_neither_system_tells_is_named_and_what_one_of_them_tells_cannot_be_compared() {
+        let telling = |seen: Seen| {
+            let mut conditions = recorded(&[]);
+            let system = conditions.families.get_mut("system").unwrap().as_mut().unwrap();
+            system.seen.insert("/system/cpu_model".to_owned(), seen);
+            conditions
+        };
+        let unknown = || telling(Seen::Unknown("this system does not tell it".into()));
+        let found = attributed(&unknown(), &unknown());
+        assert_eq!(states(&found), [Equal; 3]);
+        assert!(found.not_recorded.contains("processor: this system does not tell it"));
+        assert_eq!(states(&attributed(&unknown(), &telling(Seen::plain("x")))), [Equal, Equal, CannotTell]);
+    }
+}

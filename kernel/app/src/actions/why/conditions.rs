@@ -200,7 +200,11 @@ impl Conditions {
                         leaves(&result["facts"], &at, false, &mut facts.seen);
                         Seen::plain("passed")
                     }
-                    Some("failed") => Seen::plain(format!("failed: {}", text(&result["error"]))),
+                    // The code says which failure it is; the sentence may name places.
+                    Some("failed") => Seen::Value {
+                        key: format!("failed: {}", text(&result["code"])),
+                        shown: format!("failed: {}", text(&result["error"])),
+                    },
                     Some("not_applicable") => Seen::plain(format!("not applicable: {because}")),
                     _ => Seen::Unknown(format!("it was not run: {because}")),
                 };

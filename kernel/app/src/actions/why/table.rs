@@ -156,6 +156,10 @@ pub const RULES: &[Rule] = &[
     of(Software, "/probe/interpreter_framework/python_version", "interpreter of the probe"),
     of(Software, "/probe/interpreter_framework/torch_version*", "torch of the probe{}"),
     no_cause("/probe/interpreter_framework/torch_file"),
+    // They follow from torch's build, the driver and the devices, which are told themselves.
+    no_cause("/probe/interpreter_framework/torch_reaches_a_gpu"),
+    no_cause("/probe/interpreter_framework/torch_devices"),
+    of(Software, "/probe/interpreter_framework/result", "framework that the probe found"),
     no_cause("/probe/driver_library/*_library"),
     no_cause("/probe/computation/what"),
     no_cause("/probe/computation/does_not_show"),
@@ -229,6 +233,7 @@ mod tests {
             ("/reference/parameters/model/batch", Inputs, "parameter model batch"),
             ("/probe/driver_library/cuda_driver_version", Conditions, "probe: driver_library cuda_driver_version"),
             ("/probe/computation/result", Conditions, "stage computation of the probe"),
+            ("/probe/interpreter_framework/result", Software, "framework that the probe found"),
             ("/verdict/criterion", Software, "criterion"),
         ] {
             assert_eq!(classify(pointer), Some((class, label.to_owned())), "{pointer}");
