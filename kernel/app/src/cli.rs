@@ -227,6 +227,7 @@ fn body_of(action: &Action) -> Result<String, Failure> {
         | Action::Probe(_)
         | Action::Declare(_)
         | Action::Compare(_)
+        | Action::Why(_)
         | Action::Dossier(_)
         | Action::Help(_) => None,
     };

@@ -198,7 +198,7 @@ fn log(log: &View) -> Value {
 }
 
 /// One line about an entry, from what is still disclosed.
-fn summary(log: &View, record: &Record) -> String {
+pub fn summary(log: &View, record: &Record) -> String {
     let body = |key: &str| record.body[key].as_str().unwrap_or_default().to_owned();
     match record.kind {
         Kind::Start => match log.value(record.seq, "ran") {

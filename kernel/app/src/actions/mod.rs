@@ -11,6 +11,7 @@ mod import;
 mod probe;
 mod reference;
 mod snapshot;
+mod why;
 
 pub use dossier::verify_case;
 pub use probe::STAGE_COMMAND as PROBE_STAGE;
@@ -68,6 +69,11 @@ pub fn perform(session: &mut Session, magic: &Magic, place: &Place, front: &dyn 
         Action::Criterion(args) => criterion::perform(session, args, body, place, front),
         Action::Declare(args) => declare::perform(session, args, place),
         Action::Compare(args) => compare::perform(session, args, place, front),
+        Action::Why(args) => {
+            let what = "looking for differing rows".to_owned();
+            let watch = files::Watching { what, front, interrupt: session.interrupt.clone() };
+            why::look(&session.dossier, args, &session.folder, &watch)
+        }
         Action::Dossier(args) => {
             // What was written so far is under a checkpoint before anybody looks at it.
             session.close()?;
@@ -102,6 +108,11 @@ pub fn perform_reading(action: &Action, default_dossier: &Path) -> Option<Result
             Some(dossier::look(&args.what, &path))
         }
         Action::Help(args) => Some(help(args.magic.as_deref())),
+        Action::Why(args) => Some(
+            Dossier::read(default_dossier)
+                .map_err(Failure::from)
+                .and_then(|log| why::look(&log, args, Path::new(""), &why::Unwatched)),
+        ),
         Action::Criterion(args) if !args.defines() => Some(criterion::look(args, read(default_dossier).as_ref())),
         Action::Reference(args) if args.what == ReferenceWhat::Show => Some(
             Dossier::read(default_dossier)

@@ -9,6 +9,7 @@ mod general;
 mod probe;
 mod structure;
 mod verdict;
+mod why;
 
 use serde_json::Value;
 
@@ -33,6 +34,7 @@ pub fn document(kind: &str, result: &Value) -> Option<Doc> {
         "replay" => dossier::replay(result),
         "dossier_entry" => dossier::entry(result),
         "dossier_verify" => dossier::verification(result),
+        "why" => why::document(result),
         "help" => general::help(result),
         "error" => general::error(result),
         _ => return None,

@@ -170,6 +170,24 @@ pub fn log() -> Value {
            {"seq": 1, "kind": "end", "status": "ok", "wall": "2026-03-01T10:00:01Z", "summary": "reference debian-sections"}])
 }
 
+pub fn why() -> Value {
+    json!({
+        "a": {"entry": 12, "name": "entry 12", "kind": "verdict", "log": "fascicolo/00"},
+        "b": {"entry": 31, "name": "entry 31", "kind": "verdict", "log": "fascicolo/00"},
+        "outcome": {"state": "differ", "sentence": "the candidates differ; the verdicts differ: pass, fail",
+            "detail": "1 of 393 rows differ, in 384 of 384 values a row: `x11`"},
+        "classes": [
+            {"class": "software", "state": "equal", "because": "all that is recorded of it is equal", "differences": [], "missing": []},
+            {"class": "inputs", "state": "differs", "because": "1 thing is recorded as different", "missing": [],
+             "differences": [{"what": "data `texts`", "a": format!("texts.tsv, SHA-256 {}", digest(7)), "detail": "1 of 400 rows differ: `x11`",
+                "b": format!("texts.tsv, SHA-256 {}", digest(8)), "read_from": {"a": "reference of entry 3", "b": "reference of entry 20"}}]},
+            {"class": "conditions", "state": "cannot_tell", "because": "nothing is recorded as different, but not all of it was recorded",
+             "differences": [], "missing": ["devices and drivers: no probe was recorded before entry 12 (%probe records one)"]}],
+        "not_recorded": ["container", "locale"], "attributed": null,
+        "conclusion": "The only thing recorded as different is the inputs (data `texts`)."
+    })
+}
+
 pub fn help() -> Value {
     json!({"text": "%compare REF CAND\n\n  --criterion NAME   sealed before"})
 }
@@ -195,6 +213,7 @@ pub fn all() -> Vec<(&'static str, Value)> {
         ("snapshot", snapshot()),
         ("dossier_status", status()),
         ("dossier_log", log()),
+        ("why", why()),
         ("help", help()),
         ("error", error()),
     ]
