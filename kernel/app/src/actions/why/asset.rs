@@ -96,6 +96,9 @@ impl Asset {
 /// Roles among which the same content is the same thing: what one reference calls data may be the other's sample.
 const GROUPS: [&[&str]; 4] = [&["output"], &["code"], &["data", "sample"], &["weights"]];
 
+/// Whether one asset stands for another.
+type StandsFor = fn(&Asset, &Asset) -> bool;
+
 /// Which asset of the one side stands for which of the other: first those of the same content, then those
 /// of the same name, then what is left in its order. `None`: nothing stands for it.
 pub fn paired<'a>(a: &'a [Asset], b: &'a [Asset]) -> Vec<(Option<&'a Asset>, Option<&'a Asset>)> {
@@ -103,12 +106,12 @@ pub fn paired<'a>(a: &'a [Asset], b: &'a [Asset]) -> Vec<(Option<&'a Asset>, Opt
     for roles in GROUPS {
         let mut left: Vec<&Asset> = a.iter().filter(|asset| roles.contains(&asset.role)).collect();
         let mut right: Vec<&Asset> = b.iter().filter(|asset| roles.contains(&asset.role)).collect();
-        let same_content = |a: &Asset, b: &Asset| a.content(b) == Content::Same;
-        let same_name = |a: &Asset, b: &Asset| a.role == b.role && a.name == b.name;
-        let in_order = |a: &Asset, b: &Asset| a.role == b.role;
+        let same_content: StandsFor = |a, b| a.content(b) == Content::Same;
+        let same_name: StandsFor = |a, b| a.role == b.role && a.name == b.name;
+        let in_order: StandsFor = |a, b| a.role == b.role;
         // The same content under the same name before the same content under another one.
-        let both = |a: &Asset, b: &Asset| same_content(a, b) && same_name(a, b);
-        let ways: [&dyn Fn(&Asset, &Asset) -> bool; 4] = [&both, &same_content, &same_name, &in_order];
+        let both: StandsFor = |a, b| a.content(b) == Content::Same && a.role == b.role && a.name == b.name;
+        let ways = [both, same_content, same_name, in_order];
         for stands_for in ways {
             left.retain(|one| match right.iter().position(|other| stands_for(one, other)) {
                 Some(at) => {

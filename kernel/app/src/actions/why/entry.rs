@@ -19,7 +19,7 @@ pub struct Entry<'a> {
 enum Log<'a> {
     Own(&'a View),
     /// An imported log.
-    Parent(View),
+    Parent(Box<View>),
 }
 
 impl Log<'_> {
@@ -123,7 +123,7 @@ fn parent<'a>(own: &'a View, prefix: &str) -> Result<Log<'a>, Failure> {
     let is_own = digits(own.origin()).starts_with(prefix);
     match (found.as_slice(), is_own) {
         ([], true) => Ok(Log::Own(own)),
-        ([one], false) => Ok(Log::Parent(Dossier::read(one)?)),
+        ([one], false) => Ok(Log::Parent(Box::new(Dossier::read(one)?))),
         ([], false) => {
             let what = format!("no log whose origin begins with {prefix} was imported into this case file");
             Err(Failure::usage("no_such_log", what, there_is(own)))
