@@ -136,6 +136,19 @@ def test_a_candidate_that_b_opened_before_the_import_is_post_hoc(a, b):
     assert "imported case" in json.dumps(verdict)
 
 
+def test_why_tells_what_differs_between_a_verdict_of_a_and_one_of_b(a, b):
+    a.environment["OMP_NUM_THREADS"], b.environment["OMP_NUM_THREADS"] = "1", "2"
+    a.does("snapshot")
+    a.declare()
+    theirs = a.compare("avx-off.parquet")[1]["dossier"]["entry"]
+    origin = bring(a, b)["origin"].removeprefix("fascicolo/")
+    b.does("snapshot")
+    own = b.compare("batch-1.parquet")[1]["dossier"]["entry"]
+    _, told = b.run("why", f"{origin[:8]}/{theirs}", own)
+    differs = {c["class"]: [d["what"] for d in c["differences"]] for c in told["classes"] if c["state"] == "differs"}
+    assert list(differs) == ["conditions"] and "OMP_NUM_THREADS" in differs["conditions"], told
+
+
 def test_importing_twice_changes_nothing_and_a_changed_case_is_refused_naming_the_file(a, b):
     a.declare()
     first = bring(a, b)
