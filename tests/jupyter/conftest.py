@@ -1,8 +1,9 @@
 """Installs the kernel of the program named by FASCICOLO into a folder of its own, and starts every test in an empty one."""
 import os
 import pathlib
+import shutil
 import subprocess
-import sys
+import zipfile
 
 import pytest
 
@@ -26,11 +27,59 @@ def kernelspec(program, tmp_path_factory):
     assert not list(data.rglob("kernel.json")), "uninstall left a kernelspec"
 
 
+def copy_of_notebooks(target):
+    shutil.copytree(REPOSITORY / "notebooks", target, ignore=shutil.ignore_patterns("*.fascicolo", "*.executed.ipynb"))
+    return target
+
+
 @pytest.fixture
 def notebooks(tmp_path):
     """A copy of the notebooks and their data, so that a run leaves nothing in the repository."""
-    import shutil
+    return copy_of_notebooks(tmp_path / "notebooks")
 
-    target = tmp_path / "notebooks"
-    shutil.copytree(REPOSITORY / "notebooks", target, ignore=shutil.ignore_patterns("*.fascicolo", "*.executed.ipynb"))
-    return target
+
+def fascicolo(program, *args, **more):
+    return subprocess.run([program, *map(str, args)], capture_output=True, text=True, **more)
+
+
+def export(program, folder, dossier, name, *options):
+    ended = fascicolo(program, "--dossier", dossier, "dossier", "export", "-o", name, *options, cwd=folder)
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    return folder / name
+
+
+def unpack(path, into):
+    with zipfile.ZipFile(path) as archive:
+        archive.extractall(into)
+    (top,) = into.iterdir()
+    return top
+
+
+@pytest.fixture(scope="session")
+def executed(program, tmp_path_factory):
+    """The quickstart, executed once for all tests, and exported: its folder and the archive. To be copied, not changed."""
+    folder = copy_of_notebooks(tmp_path_factory.mktemp("executed") / "notebooks")
+    ended = fascicolo(program, "run", folder / "quickstart.ipynb")
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    archive = export(program, folder, folder / "quickstart.fascicolo", "case.zip")
+    return folder, archive.rename(folder.parent / "case.zip")
+
+
+@pytest.fixture
+def case(executed, tmp_path):
+    """A copy of the executed quickstart: its folder and its case file."""
+    folder = tmp_path / "notebooks"
+    shutil.copytree(executed[0], folder)
+    return folder, folder / "quickstart.fascicolo"
+
+
+@pytest.fixture
+def archive(executed, tmp_path):
+    """A copy of the exported quickstart."""
+    return shutil.copy(executed[1], tmp_path / "case.zip")
+
+
+@pytest.fixture
+def bag(archive, tmp_path):
+    """The exported quickstart, unpacked."""
+    return unpack(archive, tmp_path / "out")

@@ -1,6 +1,8 @@
 """A case as one file, checked by stock tools: sha256sum, bagit, ssh-keygen; and run again from what was unpacked."""
 import hashlib
 import json
+import os
+import re
 import shutil
 import subprocess
 import zipfile
@@ -9,35 +11,10 @@ import bagit
 import nbformat
 import pytest
 
-
-def fascicolo(program, *args, **more):
-    return subprocess.run([program, *map(str, args)], capture_output=True, text=True, **more)
+from conftest import export, fascicolo, unpack
 
 
-@pytest.fixture
-def case(program, notebooks):
-    """The executed quickstart, its folder and its case file."""
-    ended = fascicolo(program, "run", notebooks / "quickstart.ipynb")
-    assert ended.returncode == 0, ended.stdout + ended.stderr
-    return notebooks, notebooks / "quickstart.fascicolo"
-
-
-def export(program, folder, dossier, name, *options):
-    ended = fascicolo(program, "--dossier", dossier, "dossier", "export", "-o", name, *options, cwd=folder)
-    assert ended.returncode == 0, ended.stdout + ended.stderr
-    return folder / name
-
-
-def unpack(path, into):
-    with zipfile.ZipFile(path) as archive:
-        archive.extractall(into)
-    (top,) = into.iterdir()
-    return top
-
-
-def test_stock_tools_accept_an_export_and_reject_it_after_one_flipped_byte(program, case, tmp_path):
-    folder, dossier = case
-    bag = unpack(export(program, folder, dossier, "case.zip"), tmp_path / "out")
+def test_stock_tools_accept_an_export_and_reject_it_after_one_flipped_byte(program, bag, tmp_path):
     for manifest in ("manifest-sha256.txt", "tagmanifest-sha256.txt"):
         subprocess.run(["sha256sum", "-c", "--quiet", manifest], cwd=bag, check=True)
     bagit.Bag(str(bag)).validate()
@@ -54,10 +31,8 @@ def test_stock_tools_accept_an_export_and_reject_it_after_one_flipped_byte(progr
         path.write_bytes(whole)
 
 
-def test_verify_md_tells_commands_that_work(program, case, tmp_path):
+def test_verify_md_tells_commands_that_work(bag):
     """The leaf hash and the tree of VERIFY.md, by hashlib alone."""
-    folder, dossier = case
-    bag = unpack(export(program, folder, dossier, "case.zip"), tmp_path / "out")
     lines = (bag / "data" / "quickstart.fascicolo" / "entries.jsonl").read_bytes().splitlines()
     leaves = [hashlib.sha256(b"\0" + line).digest() for line in lines]
     for line, before in zip(lines[1:], leaves):
@@ -80,18 +55,26 @@ def test_verify_md_tells_commands_that_work(program, case, tmp_path):
     assert shown.split()[0] == leaves[1].hex()
 
 
-def test_the_same_case_gives_the_same_bytes(program, case):
+def test_a_second_export_differs_from_the_first_in_what_the_log_gained_and_in_nothing_else(program, archive, case):
+    """No clock, no order of a folder and no chance gets into an archive: what differs is the log, and what tells of it."""
     folder, dossier = case
-    one = export(program, folder, dossier, "one.zip").read_bytes()
-    two = fascicolo(program, "dossier", "status", dossier)
-    assert two.returncode == 0
-    entries = len((dossier / "entries.jsonl").read_bytes().splitlines())
-    assert one[:2] == b"PK" and entries > 20
+    again = export(program, folder, dossier, "case.zip")
+    with zipfile.ZipFile(archive) as one, zipfile.ZipFile(again) as two:
+        log = ("/entries.jsonl", "/checkpoint", "/report.html", "/VERIFY.md", "/ro-crate-metadata.json", "bag-info.txt", "manifest-sha256.txt")
+        grown = ("/data/log/", "/disclosures/", "/blobs/")
+        kept = [n for n in one.namelist() if not n.endswith(log) and not any(part in n for part in grown)]
+        assert any(n.endswith(".parquet") for n in kept) and any(n.endswith(".ipynb") for n in kept)
+        assert all(one.read(name) == two.read(name) for name in kept)
+        times = {info.date_time for archived in (one, two) for info in archived.infolist()}
+        assert len(times) == 1, "the archive tells when it was written"
+        crates = [json.loads(z.read("quickstart/data/ro-crate-metadata.json")) for z in (one, two)]
+        for crate in crates:
+            (root,) = [e for e in crate["@graph"] if e["@id"] == "./"]
+            del root["datePublished"]
+        assert crates[0] == crates[1]
 
 
-def test_an_unpacked_case_runs_again_with_the_same_verdicts(program, case, tmp_path):
-    folder, dossier = case
-    bag = unpack(export(program, folder, dossier, "case.zip"), tmp_path / "out")
+def test_an_unpacked_case_runs_again_with_the_same_verdicts(program, bag, tmp_path):
     again = tmp_path / "again"
     shutil.copytree(bag / "data", again)
     ended = fascicolo(program, "run", again / "quickstart.ipynb", "--json")
@@ -101,40 +84,63 @@ def test_an_unpacked_case_runs_again_with_the_same_verdicts(program, case, tmp_p
     assert not any(v["post_hoc"] for v in result["verdicts"])
 
 
-def test_planted_secrets_and_the_home_folder_are_in_no_member_of_an_export(program, notebooks):
-    home = notebooks.parent / "home-of-ada"
+def test_what_was_planted_of_secrets_home_user_and_host_is_in_no_member_of_an_export(program, notebooks):
+    user, host = "lovelace", "analytical-engine"
+    home = notebooks.parent / f"home-of-{user}"
     work = home / "case"
     work.mkdir(parents=True)
     shutil.copytree(notebooks / "data", work / "data")
     token = "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8"
     key = "-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1rZXktdjEAAAAABG5vbmUAAAAEbm9uZQAAAAAAAAABAAAAMwAAAAtz\n-----END OPENSSH PRIVATE KEY-----"
     cells = [
-        f"%%reference new r\ngoal = 'values'\n[output]\npath = 'data/debian-sections/reference.parquet'\n[[weights]]\nname = 'w'\naccess = 'https://ada:{token}@example.org/w'",
-        f"%declare cosine --set floor=0.5 --because 'token {token}, see https://ada:hunter2hunter2@example.org'",
+        f"%%reference new r\ngoal = 'values'\n[output]\npath = 'data/debian-sections/reference.parquet'\n[[weights]]\nname = 'w'\naccess = 'https://ada:{token}@example.org/w, or ask {user}'",
+        f"%declare cosine --set floor=0.5 --because 'token {token}, see https://ada:hunter2hunter2@example.org, by {user} on {host}'",
         f"%compare {work}/data/debian-sections/reference.parquet data/debian-sections/candidates/f16.parquet --criterion cosine",
         f'println!("{{}}", r#"{key}"#);',
+        'println!("{}@{}:/scratch/{0}$ lovelaces", std::env::var("USER").unwrap(), std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap().trim());',
+        f'let lovelace_set = "{user}"; lovelace_set',
+        f"%compare data/debian-sections/reference.parquet /scratch/{user}/absent.parquet --criterion cosine",
     ]
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(c) for c in cells])
+    notebook.cells.insert(0, nbformat.v4.new_markdown_cell(f"By {user}@{host}, in {home}"))
+    notebook.metadata["author"] = {
+        "password": "correct horse", f"{home}/x": f"{user}", f"https://ada:{token}@example.org": 1, f"{user}@{host}": [host],
+    }
     nbformat.write(notebook, work / "n.ipynb")
-    import os
 
-    env = {**os.environ, "HOME": str(home)}
+    # A machine of this name, and its user: the name of a host is one per UTS namespace.
+    own = ["unshare", "--uts"] if os.geteuid() == 0 else ["unshare", "--map-root-user", "--uts"]
+    own += ["sh", "-c", f'echo {host} >/proc/sys/kernel/hostname && exec "$@"', "sh", program]
+    env = {**os.environ, "HOME": str(home), "USER": user, "LOGNAME": user}
     env.setdefault("CARGO_HOME", os.path.expanduser("~/.cargo"))
     env.setdefault("RUSTUP_HOME", os.path.expanduser("~/.rustup"))
-    ended = fascicolo(program, "run", work / "n.ipynb", env=env)
+    ended = subprocess.run([*own, "run", work / "n.ipynb"], env=env, capture_output=True, text=True)
+    assert ended.returncode != 0 and "absent.parquet" in ended.stderr, ended.stdout + ended.stderr
+    shutil.copy(work / "n.executed.ipynb", work / "n.ipynb")
+    ended = subprocess.run(
+        [*own, "--dossier", work / "n.fascicolo", "dossier", "export", "-o", "n.zip"], cwd=work, env=env, capture_output=True, text=True
+    )
     assert ended.returncode == 0, ended.stdout + ended.stderr
-    ended = fascicolo(program, "--dossier", work / "n.fascicolo", "dossier", "export", "-o", "n.zip", cwd=work, env=env)
-    assert ended.returncode == 0, ended.stdout + ended.stderr
+    everything = b""
     with zipfile.ZipFile(work / "n.zip") as archive:
         for name in archive.namelist():
             content = archive.read(name)
-            for planted in (token, "hunter2hunter2", "b3BlbnNzaC1rZXktdjEAAAAABG5vbmUAAAAEbm9uZQ", str(home)):
+            for planted in (token, "hunter2hunter2", "b3BlbnNzaC1rZXktdjEAAAAABG5vbmUAAAAEbm9uZQ", "correct horse", str(home)):
                 assert planted.encode() not in content, f"{planted} in {name}"
+            for planted in (user, host):
+                found = re.search(rb"(?<!\w)" + planted.encode() + rb"(?!\w)", content)
+                assert not found, f"{planted} in {name}: {content[max(0, found.start() - 80):found.end() + 20]}"
+            everything += content
+        shared = nbformat.reads(archive.read("n/data/n.ipynb").decode(), as_version=4)
+    nbformat.validate(shared)
+    assert b"<user>@<host>:/scratch/<user>$ lovelaces" in everything, "placeholders, and words that only begin so stay"
+    assert "let lovelace_set" in shared.cells[6].source, "code stays code"
+    assert shared.metadata["author"] == {
+        "password": "***", "~/x": "<user>", "https://***@example.org": 1, "<user>@<host>": ["<host>"],
+    }
 
 
-def test_the_report_loads_nothing_and_runs_nothing(program, case, tmp_path):
-    folder, dossier = case
-    bag = unpack(export(program, folder, dossier, "case.zip"), tmp_path / "out")
+def test_the_report_loads_nothing_and_runs_nothing(program, bag, tmp_path):
     page = (bag / "data" / "report.html").read_text()
     assert "<script" not in page.lower()
     for attribute in ('src="http', "src='http", "url(http", "@import", "<link"):
@@ -173,10 +179,16 @@ def test_a_witness_who_kept_an_earlier_checkpoint_finds_a_log_written_anew(progr
     folder, dossier = case
     witness = tmp_path / "checkpoint"
     shutil.copy(dossier / "checkpoint", witness)
-    assert fascicolo(program, "run", folder / "quickstart.ipynb").returncode == 0
+
+    def write_on():
+        ended = fascicolo(program, "--dossier", dossier, "snapshot", cwd=folder)
+        assert ended.returncode == 0, ended.stderr
+
+    write_on()
     assert fascicolo(program, "dossier", "verify", dossier, "--witness", witness).returncode == 0
     shutil.rmtree(dossier)
-    assert fascicolo(program, "run", folder / "quickstart.ipynb").returncode == 0
+    while not dossier.exists() or len((dossier / "entries.jsonl").read_bytes().splitlines()) < int(witness.read_text().splitlines()[1]):
+        write_on()
     assert fascicolo(program, "dossier", "verify", dossier).returncode == 0, "alone it looks whole"
     assert fascicolo(program, "dossier", "verify", dossier, "--witness", witness).returncode == 1
 
@@ -195,9 +207,7 @@ def test_a_redacted_value_is_gone_and_every_proof_still_verifies(program, case):
     assert "nearest neighbour only" not in fascicolo(program, "dossier", "show", dossier, "--entry", entry).stdout
 
 
-def test_a_replay_in_an_empty_folder_gives_the_same_verdicts_and_figures(program, case, tmp_path):
-    folder, dossier = case
-    archive = export(program, folder, dossier, "case.zip")
+def test_a_replay_in_an_empty_folder_gives_the_same_verdicts_and_figures(program, archive, tmp_path):
     refused = fascicolo(program, "replay", archive, "--into", tmp_path / "no", stdin=subprocess.DEVNULL)
     assert refused.returncode == 4 and not (tmp_path / "no").exists(), refused.stderr
     ended = fascicolo(program, "replay", archive, "--into", tmp_path / "again", "--yes", "--json")
@@ -238,9 +248,7 @@ def repack(folder, archive):
             out.write(path, f"{folder.name}/{path.relative_to(folder).as_posix()}")
 
 
-def test_data_and_report_are_bound_by_the_log_and_not_by_lists_that_anybody_can_renew(program, case, tmp_path):
-    folder, dossier = case
-    archive = export(program, folder, dossier, "case.zip")
+def test_data_and_report_are_bound_by_the_log_and_not_by_lists_that_anybody_can_renew(program, archive, tmp_path):
     assert fascicolo(program, "verify", archive).returncode == 0
     for n, (changed, content) in enumerate({
         "data/report.html": lambda old: old.replace(b"FAIL", b"PASS"),

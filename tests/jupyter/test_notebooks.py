@@ -30,10 +30,9 @@ def run(program, notebook, *options):
     return subprocess.run([program, "run", str(notebook), *options], capture_output=True, text=True)
 
 
-def test_nbclient_and_fascicolo_run_give_the_same_verdicts_and_valid_notebooks(program, notebooks, tmp_path):
-    ended = run(program, notebooks / "quickstart.ipynb", "--output", str(tmp_path / "ours.ipynb"))
-    assert ended.returncode == 0, ended.stdout + ended.stderr
-    ours = nbformat.read(tmp_path / "ours.ipynb", as_version=4)
+def test_nbclient_and_fascicolo_run_give_the_same_verdicts_and_valid_notebooks(program, case, tmp_path):
+    notebooks, dossier = case
+    ours = nbformat.read(notebooks / "quickstart.executed.ipynb", as_version=4)
     nbformat.validate(ours)
     assert (ours.nbformat, ours.nbformat_minor) == (4, 5)
 
@@ -49,21 +48,19 @@ def test_nbclient_and_fascicolo_run_give_the_same_verdicts_and_valid_notebooks(p
     for form in ("text/plain", "text/html", "image/svg+xml"):
         assert verdicts(ours, form) == verdicts(theirs, form), form
     assert all(verdicts(ours, "image/svg+xml"))
-    for dossier in (notebooks / "quickstart.fascicolo", other / "session.fascicolo"):
+    for dossier in (dossier, other / "session.fascicolo"):
         checked = subprocess.run([program, "dossier", "verify", str(dossier), "--json"], capture_output=True, text=True)
         assert checked.returncode == 0, checked.stdout
         assert json.loads(checked.stdout)["unproved_tail"] == 0
 
 
-def test_running_twice_gives_the_same_verdicts_because_the_earliest_seal_is_kept(program, notebooks, tmp_path):
-    shown = []
-    for n in range(2):
-        output = tmp_path / f"run-{n}.ipynb"
-        ended = run(program, notebooks / "quickstart.ipynb", "--output", str(output))
-        assert ended.returncode == 0, ended.stdout + ended.stderr
-        shown.append(without_history(verdicts(nbformat.read(output, as_version=4))))
-    assert shown[0] == shown[1]
-    assert not any("POST HOC" in text for text in shown[1])
+def test_running_twice_gives_the_same_verdicts_because_the_earliest_seal_is_kept(program, case, tmp_path):
+    notebooks, _ = case
+    ended = run(program, notebooks / "quickstart.ipynb", "--output", str(tmp_path / "again.ipynb"))
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    first, again = (nbformat.read(path, as_version=4) for path in (notebooks / "quickstart.executed.ipynb", tmp_path / "again.ipynb"))
+    assert without_history(verdicts(first)) == without_history(verdicts(again))
+    assert len(verdicts(again)) == 4 and not any("POST HOC" in text for text in verdicts(again))
 
 
 def cells(tmp_path, *sources):

@@ -9,5 +9,5 @@ pub mod redaction;
 pub mod snapshot;
 
 pub use fingerprint::{Fingerprint, FingerprintError, fingerprint};
-pub use redaction::{Masked, MaskedKind, conceal, mask};
+pub use redaction::{Masked, MaskedKind, Personal, conceal, mask};
 pub use snapshot::{Request, Snapshot};

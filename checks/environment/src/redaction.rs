@@ -3,20 +3,25 @@
 //! The rules are a table ([`rules`]); each finds a candidate by a regular expression and a small function decides, so
 //! that ordinary words, digests and code stay whole. A secret becomes `***`. Masking masked text changes nothing.
 //! What no rule knows is not masked: this lowers the risk of a slip and does not replace looking.
-//! Start at [`mask`].
+//! [`Personal`] replaces home folders, user and host names. Start at [`mask`] and [`conceal`].
 
 mod assignments;
+mod personal;
 mod rules;
 
 use std::borrow::Cow;
-use std::path::Path;
 
 use regex::{Captures, Regex};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
+
+pub use personal::{HOST, Personal, USER};
 
 /// What a secret becomes.
 pub const MASK: &str = "***";
+
+/// Longer texts are no secret that a key names, whatever the key.
+const LONGEST_NAMED_SECRET: usize = 4096;
 
 /// How often a text is gone through at most.
 const PASSES: usize = 4;
@@ -130,47 +135,80 @@ impl Rule {
     }
 }
 
-/// Masks secrets in every text of a JSON value and writes the home folder as `~`; returns how many secrets it masked.
+/// A text as it may be shared: secrets masked, then places and names replaced. Gives how many secrets there were.
+pub fn shareable<'t>(text: &'t str, personal: &Personal) -> (Cow<'t, str>, usize) {
+    let masked = mask(text);
+    let count = masked.count();
+    let text = match masked.text {
+        Cow::Borrowed(text) => personal.replaced(text),
+        Cow::Owned(text) => Cow::Owned(personal.replaced(&text).into_owned()),
+    };
+    (text, count)
+}
+
+/// Makes every text of a JSON value [`shareable`], the keys of objects too; returns how many secrets it masked.
 ///
-/// Keys of objects stay as they are. `home`: the folder to replace, if it is known.
-pub fn conceal(value: &mut Value, home: Option<&Path>) -> usize {
+/// A value is also masked for the key that it stands under: `{"password": "…"}`. Keys that would become one are numbered.
+pub fn conceal(value: &mut Value, personal: &Personal) -> usize {
     match value {
-        Value::String(text) => {
-            let masked = mask(text);
-            let count = masked.count();
-            let shown = without_home(&masked.text, home);
-            if count > 0 || shown != *text {
-                *text = shown;
+        Value::String(text) => conceal_text(text, personal),
+        Value::Array(items) => items.iter_mut().map(|v| conceal(v, personal)).sum(),
+        Value::Object(fields) => {
+            let mut count = 0;
+            for (key, value) in fields.iter_mut() {
+                count += match value {
+                    Value::String(text) if is_secret_of(key, text) => {
+                        MASK.clone_into(text);
+                        1
+                    }
+                    value => conceal(value, personal),
+                };
             }
-            count
+            count + conceal_keys(fields, personal)
         }
-        Value::Array(items) => items.iter_mut().map(|v| conceal(v, home)).sum(),
-        Value::Object(fields) => fields.iter_mut().map(|(_, v)| conceal(v, home)).sum(),
         Value::Null | Value::Bool(_) | Value::Number(_) => 0,
     }
+}
+
+fn conceal_text(text: &mut String, personal: &Personal) -> usize {
+    let (shown, count) = shareable(text, personal);
+    if let Cow::Owned(shown) = shown {
+        *text = shown;
+    }
+    count
+}
+
+fn conceal_keys(fields: &mut Map<String, Value>, personal: &Personal) -> usize {
+    if !fields.keys().any(|key| matches!(shareable(key, personal).0, Cow::Owned(_))) {
+        return 0;
+    }
+    let mut count = 0;
+    for (mut key, value) in std::mem::take(fields) {
+        count += conceal_text(&mut key, personal);
+        let mut name = key.clone();
+        let mut n = 1;
+        while fields.contains_key(&name) {
+            n += 1;
+            name = format!("{key} ({n})");
+        }
+        fields.insert(name, value);
+    }
+    count
+}
+
+/// Whether a text is a secret because of the key that it stands under.
+fn is_secret_of(key: &str, text: &str) -> bool {
+    if text.is_empty() || text == MASK || text.len() > LONGEST_NAMED_SECRET || !assignments::may_name_a_secret(key) {
+        return false;
+    }
+    let pair = format!("{}: {}", Value::from(key), Value::from(text));
+    mask(&pair).masked.iter().any(|(kind, _)| *kind == MaskedKind::Assignment)
 }
 
 /// The user's home folder, as the environment tells it.
 pub fn home() -> Option<std::path::PathBuf> {
     let variable = if cfg!(windows) { "USERPROFILE" } else { "HOME" };
     std::env::var_os(variable).map(std::path::PathBuf::from)
-}
-
-/// The text with each occurrence of the home folder written as `~`; `/homework` is not `/home` + `work`.
-pub fn without_home(text: &str, home: Option<&Path>) -> String {
-    let home = home.and_then(Path::to_str).map(|h| h.trim_end_matches(['/', '\\'])).filter(|h| h.len() > 1);
-    let Some(home) = home else { return text.to_owned() };
-    let mut out = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(at) = rest.find(home) {
-        let after = &rest[at + home.len()..];
-        let whole = !after.starts_with(|c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '@' | '+'));
-        out.push_str(&rest[..at]);
-        out.push_str(if whole { "~" } else { home });
-        rest = after;
-    }
-    out.push_str(rest);
-    out
 }
 
 #[cfg(test)]

@@ -135,11 +135,10 @@ impl Snapshot {
         Ok(hex(&Sha256::digest(self.canonical_json()?)))
     }
 
-    /// The one gate through which every text of a snapshot goes: secrets masked, the home folder as `~`.
+    /// The one gate through which every text of a snapshot goes: secrets masked, home folder and names replaced.
     fn concealed(self) -> Snapshot {
-        let home = redaction::home();
         let concealed = serde_json::to_value(&self).and_then(|mut value| {
-            redaction::conceal(&mut value, home.as_deref());
+            redaction::conceal(&mut value, redaction::Personal::here());
             serde_json::from_value(value)
         });
         // A value that does not survive its own format must not be shown uncovered.

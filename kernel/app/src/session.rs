@@ -10,7 +10,7 @@ use crate::rust_cells::{InterruptFlag, RustCells};
 use fascicolo_contract::Standing;
 use fascicolo_criterion::{Admitted, Host, Toolchain};
 use fascicolo_dossier::{Appended, CellRef, Dossier, Draft, FileSeen, Imported, Kind};
-use fascicolo_environment::redaction;
+use fascicolo_environment::{Personal, redaction};
 use fascicolo_magics::{Magic, split};
 use serde_json::{Value, json};
 use std::collections::HashMap;
@@ -246,13 +246,14 @@ impl Session {
         Ok(())
     }
 
-    /// The one way into the case file: secrets are masked and the home folder becomes `~` before anything is committed,
-    /// since what is committed cannot be taken back, and a case file is made to be shared.
+    /// The one way into the case file: secrets are masked, home folder, user and host become placeholders before anything
+    /// is committed, since what is committed cannot be taken back, and a case file is made to be shared.
     pub fn append(&mut self, mut draft: Draft) -> Result<Appended, Failure> {
         for (_, value) in &mut draft.private {
             *value = mask(value);
         }
-        conceal(&mut draft.body);
+        // By the names in it criteria and references are found again, whoever they are named after.
+        fascicolo_environment::conceal(&mut draft.body, &Personal::here().places());
         Ok(self.dossier.append(draft)?)
     }
 
@@ -356,26 +357,14 @@ pub struct Fact {
     pub reads: Vec<FileSeen>,
 }
 
-/// The home folder, as the environment names it and as links resolve it.
-fn homes() -> Vec<PathBuf> {
-    let named = redaction::home();
-    let resolved = named.as_ref().and_then(|home| home.canonicalize().ok()).filter(|home| Some(home) != named.as_ref());
-    named.into_iter().chain(resolved).collect()
-}
-
 /// A text as it may be shared.
 pub fn mask(text: &str) -> String {
-    let masked = fascicolo_environment::mask(text).text.into_owned();
-    homes().iter().fold(masked, |text, home| redaction::without_home(&text, Some(home)))
+    redaction::shareable(text, Personal::here()).0.into_owned()
 }
 
 /// Every text of a value as it may be shared; how many secrets were masked.
 pub fn conceal(value: &mut Value) -> usize {
-    match homes().as_slice() {
-        [] => fascicolo_environment::conceal(value, None),
-        // Each pass masks secrets too, and finds none where an earlier one did.
-        homes => homes.iter().map(|home| fascicolo_environment::conceal(value, Some(home))).sum(),
-    }
+    fascicolo_environment::conceal(value, Personal::here())
 }
 
 fn not_recorded(mut failure: Failure, what: &str) -> Failure {

@@ -14,13 +14,24 @@ fn seen(page: &str) -> String {
     texts.join(" ").split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// The sentence at the top.
-fn answer(case: &Value) -> String {
+/// What stands at the top: the sentence, and the lines of the list below it.
+fn answer_and_list(case: &Value) -> (String, Vec<String>) {
     let page = report(case);
     let tree = parsed(&page);
     let box_ = tree.descendants().find(|n| n.attribute("class") == Some("answer")).unwrap();
-    let texts: Vec<&str> = box_.descendants().filter(|n| n.is_text()).filter_map(|n| n.text()).collect();
-    texts.join(" ").split_whitespace().collect::<Vec<_>>().join(" ")
+    let listed = |n: &roxmltree::Node| n.ancestors().any(|up| up.has_tag_name("li"));
+    let texts = |of: roxmltree::Node, lists: bool| {
+        let texts = of.descendants().filter(|n| n.is_text() && (lists || !listed(n)));
+        let texts: Vec<String> = texts.filter_map(|n| n.text().map(str::to_owned)).collect();
+        texts.join(" ").split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let lines = box_.descendants().filter(|n| n.has_tag_name("li")).map(|n| texts(n, true)).collect();
+    (texts(box_, false), lines)
+}
+
+/// The sentence at the top.
+fn answer(case: &Value) -> String {
+    answer_and_list(case).0
 }
 
 fn section(case: &Value, id: &str) -> String {
@@ -170,6 +181,21 @@ fn the_answer_counts_candidate_files_and_names_what_does_not_count() {
     for (verdicts, sentence) in cases {
         assert_eq!(answer(&with(verdicts)), sentence);
     }
+}
+
+#[test]
+fn the_answer_names_the_candidates_that_it_counts_as_far_as_they_fit() {
+    let verdicts = vec![on(1, "a", records::pass()), on(2, "b", records::fail()), on(3, "c", explored())];
+    let (_, lines) = answer_and_list(&with(verdicts));
+    let expected = [
+        "✓ a.parquet: gives the expected result",
+        "✗ b.parquet: does not give the expected result, as its author expected",
+    ];
+    assert_eq!(lines, expected);
+    let many = (0..20).map(|n| on(n, &format!("c{n}"), records::pass())).collect();
+    let (said, lines) = answer_and_list(&with(many));
+    assert_eq!(lines.len(), 8);
+    assert!(said.ends_with("and 12 more verdicts, below."), "{said}");
 }
 
 #[test]

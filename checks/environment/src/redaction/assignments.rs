@@ -25,6 +25,12 @@ pub(super) const OPTION: &str = concat!(
 /// The groups of the two patterns that can hold a secret.
 pub(super) const VALUES: &[&str] = &["double", "single", "escaped", "bare"];
 
+/// Whether a key could be one of the names in [`ASSIGNED`]; a cheap look before the dear one.
+pub(super) fn may_name_a_secret(key: &str) -> bool {
+    let key = key.to_ascii_lowercase();
+    ["pass", "pwd", "secret", "token", "_auth", "key"].iter().any(|word| key.contains(word))
+}
+
 /// What stands before `token` in names of special tokens of language models and of counts.
 const HARMLESS_PREFIXES: &[&str] = &[
     "pad",

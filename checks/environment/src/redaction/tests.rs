@@ -310,27 +310,45 @@ fn masking_is_linear_in_the_length_of_the_text() {
     }
 }
 
-#[test]
-fn the_home_folder_becomes_a_tilde_only_as_a_whole() {
-    let home = Some(Path::new("/home/ada"));
-    for (text, expected) in [
-        ("/home/ada/x", "~/x"),
-        ("/home/ada", "~"),
-        ("/home/ada:/home/ada/bin", "~:~/bin"),
-        ("file:///home/ada/x", "file://~/x"),
-        ("/home/adam/x", "/home/adam/x"),
-        ("/home/ada-2/x", "/home/ada-2/x"),
-        ("no path", "no path"),
-    ] {
-        assert_eq!(without_home(text, home), expected);
-    }
-    assert_eq!(without_home("/x", Some(Path::new("/"))), "/x");
-    assert_eq!(without_home("/x", None), "/x");
+fn ada() -> Personal {
+    Personal::new([std::path::PathBuf::from("/home/ada"), "/srv/homes/ada".into()], ["ada"], ["ada-laptop"])
 }
 
 #[test]
-fn a_json_value_is_concealed_to_its_leaves() {
-    let mut value = serde_json::json!({"a": ["https://u:p@h", 1, null], "b": {"c": "/home/ada/x"}});
-    assert_eq!(conceal(&mut value, Some(Path::new("/home/ada"))), 1);
-    assert_eq!(value, serde_json::json!({"a": ["https://***@h", 1, null], "b": {"c": "~/x"}}));
+fn a_json_value_is_concealed_to_its_leaves_in_one_pass() {
+    let mut value = serde_json::json!({
+        "a": ["https://u:p@h", 1, null], "b": {"c": "/home/ada/x", "d": "/srv/homes/ada/x by ada on ada-laptop"},
+    });
+    assert_eq!(conceal(&mut value, &ada()), 1);
+    assert_eq!(
+        value,
+        serde_json::json!({"a": ["https://***@h", 1, null], "b": {"c": "~/x", "d": "~/x by <user> on <host>"}})
+    );
+    assert_eq!(conceal(&mut value, &ada()), 0);
+}
+
+#[test]
+fn a_value_is_masked_for_the_key_it_stands_under_and_counted_once() {
+    let mut value = serde_json::json!({
+        "password": "hunter2", "api_key": "line\n\"quoted\"", "token": "Paris", "keys": "abc", "pad_token": "[PAD]",
+        "secret": ["not by key"], "passed": "yes",
+    });
+    assert_eq!(conceal(&mut value, &ada()), 2);
+    let expected = serde_json::json!({
+        "password": "***", "api_key": "***", "token": "Paris", "keys": "abc", "pad_token": "[PAD]",
+        "secret": ["not by key"], "passed": "yes",
+    });
+    assert_eq!(value, expected);
+}
+
+#[test]
+fn keys_are_concealed_too_and_none_takes_anothers_place() {
+    let mut value = serde_json::json!({
+        "https://u:one@h": 1, "https://u:two@h": 2, "/home/ada/x": {"ada@ada-laptop": 3}, "plain": 4,
+    });
+    assert_eq!(conceal(&mut value, &ada()), 2);
+    assert_eq!(
+        value,
+        serde_json::json!({"https://***@h": 1, "https://***@h (2)": 2, "~/x": {"<user>@<host>": 3}, "plain": 4})
+    );
 }

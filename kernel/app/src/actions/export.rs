@@ -3,6 +3,7 @@
 //! What goes in: the notebook, the log, the data that was compared (up to a size; else by digest), report.html for
 //! people, VERIFY.md for checkers, RO-Crate metadata for archives. The same case gives the same bytes.
 
+use super::crate_metadata::crate_metadata;
 use super::{Done, stored};
 use crate::failure::Failure;
 use crate::ledger;
@@ -10,6 +11,7 @@ use crate::session::Session;
 use fascicolo_contract::Standing;
 use fascicolo_dossier::bundle::{self, CaseFile, Source};
 use fascicolo_dossier::{Kind, Record, View};
+use fascicolo_environment::{Personal, redaction};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::{Component, Path};
@@ -63,7 +65,10 @@ pub fn perform(session: &mut Session, request: &Request<'_>) -> Result<Done, Fai
         "VERIFY.md",
         verify_page(&name, &dossier, log, &data, has_notebook.then_some(&notebook_name)).into_bytes(),
     ));
-    let crate_file = crate_metadata(log, &name, &notebook_name, has_notebook, &data);
+    let dossier_name = dossier.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
+    let mut own = vec!["report.html".to_owned(), "VERIFY.md".to_owned()];
+    own.extend(has_notebook.then(|| notebook_name.clone()));
+    let crate_file = crate_metadata(log, &name, &dossier_name, &own, &data);
     let crate_text = serde_json::to_string_pretty(&crate_file).unwrap_or_default() + "\n";
     files.push(file("ro-crate-metadata.json", crate_text.into_bytes()));
 
@@ -109,7 +114,7 @@ fn file(path: &str, bytes: Vec<u8>) -> CaseFile {
     CaseFile { path: path.to_owned(), source: Source::Bytes(bytes) }
 }
 
-/// The notebook with secrets masked and the home folder as `~`; how many secrets there were.
+/// The notebook with secrets masked, home folder and names replaced; how many secrets there were.
 fn shareable_notebook(path: &Path) -> Result<(String, usize), Failure> {
     let bad = |what: String| Failure {
         place: Some(path.display().to_string()),
@@ -149,11 +154,15 @@ fn join_lines(value: &mut Value) {
 }
 
 /// A data file that the case names.
-struct Data {
-    path: String,
-    sha256: String,
-    taken: bool,
-    because: &'static str,
+pub(super) struct Data {
+    /// As it was named.
+    pub(super) path: String,
+    /// As it was read.
+    pub(super) sha256: String,
+    /// Whether it goes into the export.
+    pub(super) taken: bool,
+    /// If not, why.
+    pub(super) because: &'static str,
 }
 
 /// What of the files that the case names is taken along.
@@ -214,7 +223,9 @@ fn plain(path: &str) -> String {
 fn judge(path: String, sha256: String, folder: &Path, limit: u64) -> Data {
     let inside = Path::new(&path).components().all(|c| matches!(c, Component::Normal(_)));
     let full = folder.join(&path);
-    let because = if !inside {
+    let because = if [redaction::USER, redaction::HOST].iter().any(|name| path.contains(name)) {
+        "its place bears the name of the user or of the machine"
+    } else if !inside {
         "it lies outside the notebook's folder"
     } else if !full.is_file() {
         "it is no longer there, or is a folder"
@@ -232,9 +243,10 @@ fn judge(path: String, sha256: String, folder: &Path, limit: u64) -> Data {
     Data { taken: because.is_empty(), path, sha256, because }
 }
 
+/// Names are no reason: that of an author belongs to a program, and any short one is somewhere in a large file.
 fn tells_too_much(bytes: &[u8]) -> bool {
     let text = String::from_utf8_lossy(bytes);
-    crate::session::mask(&text) != text
+    redaction::shareable(&text, &Personal::here().places()).0 != text
 }
 
 /// What of an unpacked case is not what its log gives: the data by their digests, the report by its text.
@@ -386,9 +398,12 @@ fn verify_page(name: &str, dossier: &Path, log: &View, data: &[Data], notebook: 
         log.size(),
         log.root_hex(),
     );
+    page += "4. **Archives can read it.** `data/` is an RO-Crate; with `rocrate-validator` of PyPI:\n   \
+             `rocrate-validator validate -p process-run-crate data`. Clients of C2SP logs read `data/log`.\n";
     if log.path().join("signatures").is_dir() {
-        page += "4. **Who signed.** For each `SIZE.checkpoint` in `data/FOLDER/signatures`:\n   \
-                 `ssh-keygen -Y verify -f ALLOWED_SIGNERS -I WHO -n fascicolo-checkpoint@v0 -s SIZE.….sshsig < SIZE.checkpoint`.\n";
+        page += "5. **Who signed.** For each `SIZE.checkpoint` in `data/FOLDER/signatures`:\n   \
+                 `ssh-keygen -Y verify -f ALLOWED_SIGNERS -I WHO -n fascicolo-checkpoint@v0 -s SIZE.….sshsig < SIZE.checkpoint`.\n   \
+                 A `SIZE.note` beside it is the same checkpoint as a signed note (C2SP), signed with an Ed25519 key.\n";
         page = page.replace("FOLDER", &folder);
     }
     page += "\nWhat this shows: nothing was changed since it was written. What it cannot show without an outside witness: that \
@@ -413,68 +428,4 @@ fn verify_page(name: &str, dossier: &Path, log: &View, data: &[Data], notebook: 
         }
     }
     page
-}
-
-/// RO-Crate 1.1 with the Process Run Crate profile: which files are what, and what each comparison read.
-fn crate_metadata(log: &View, name: &str, notebook: &str, has_notebook: bool, data: &[Data]) -> Value {
-    let date = log.records().next_back().map(|r| r.wall.clone()).unwrap_or_default();
-    let mut parts = vec!["report.html".to_owned(), "VERIFY.md".to_owned()];
-    if has_notebook {
-        parts.push(notebook.to_owned());
-    }
-    parts.extend(data.iter().filter(|d| d.taken).map(|d| d.path.clone()));
-    let ids: Vec<Value> = parts.iter().map(|p| json!({ "@id": p })).collect();
-    let actions: Vec<(String, Value)> =
-        log.records().filter(|r| r.kind == Kind::Verdict).map(|r| action(log, r, data)).collect();
-    let mut graph = vec![
-        json!({
-            "@id": "ro-crate-metadata.json", "@type": "CreativeWork", "about": { "@id": "./" },
-            "conformsTo": { "@id": "https://w3id.org/ro/crate/1.1" },
-        }),
-        json!({
-            "@id": "./", "@type": "Dataset", "name": name, "datePublished": date,
-            "description": "A case file: what a rebuilt machine-learning environment had to reproduce, and whether it did.",
-            "license": { "@id": "#licence" }, "hasPart": ids,
-            "conformsTo": { "@id": "https://w3id.org/ro/wfrun/process/0.5" },
-            "mentions": actions.iter().map(|(id, _)| json!({ "@id": id })).collect::<Value>(),
-        }),
-        json!({
-            "@id": "https://w3id.org/ro/wfrun/process/0.5", "@type": "CreativeWork", "name": "Process Run Crate", "version": "0.5",
-        }),
-        json!({
-            "@id": "#licence", "@type": "CreativeWork", "name": "not stated",
-            "description": "The author states no licence for this case; ask before reuse.",
-        }),
-        json!({
-            "@id": "#fascicolo", "@type": "SoftwareApplication", "name": "Fascicolo", "version": env!("CARGO_PKG_VERSION"),
-            "softwareVersion": env!("CARGO_PKG_VERSION"), "url": "https://crates.io/crates/fascicolo",
-        }),
-    ];
-    for part in &parts {
-        let format = match Path::new(part).extension().and_then(|e| e.to_str()) {
-            Some("html") => "text/html",
-            Some("md") => "text/markdown",
-            Some("ipynb") => "application/x-ipynb+json",
-            Some("parquet") => "application/vnd.apache.parquet",
-            _ => "application/octet-stream",
-        };
-        graph.push(json!({ "@id": part, "@type": "File", "name": part, "encodingFormat": format }));
-    }
-    graph.extend(actions.into_iter().map(|(_, action)| action));
-    json!({ "@context": "https://w3id.org/ro/crate/1.1/context", "@graph": graph })
-}
-
-fn action(log: &View, record: &Record, data: &[Data]) -> (String, Value) {
-    let id = format!("#entry-{}", record.seq);
-    let known = |sha256: &str| data.iter().find(|d| d.taken && d.sha256 == sha256).map(|d| json!({ "@id": d.path }));
-    let object: Vec<Value> = record.reads.iter().filter_map(|f| known(&f.sha256)).collect();
-    let started = record.start.and_then(|start| log.record(start)).map(|r| r.wall.clone());
-    let verdict = record.body["verdict"].as_str().unwrap_or_default();
-    let criterion = record.body["criterion"].as_str().unwrap_or_default();
-    let value = json!({
-        "@id": id, "@type": "CreateAction", "name": format!("comparison under {criterion}: {verdict}"),
-        "instrument": { "@id": "#fascicolo" }, "object": object, "startTime": started, "endTime": record.wall,
-        "actionStatus": { "@id": "http://schema.org/CompletedActionStatus" }, "result": [{ "@id": "report.html" }],
-    });
-    (id, value)
 }

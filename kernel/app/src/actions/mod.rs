@@ -1,6 +1,7 @@
 //! Action → what was done: one file for each magic.
 
 mod compare;
+mod crate_metadata;
 mod criterion;
 mod declare;
 mod dossier;

@@ -49,7 +49,7 @@ pub fn perform(session: &mut Session, args: &ProbeArgs, place: &Place, front: &d
         standing: Standing::OurFault,
         ..Failure::refused("probe_not_json", format!("the report has no JSON form: {e}"), "report this")
     })?;
-    fascicolo_environment::conceal(&mut result, fascicolo_environment::redaction::home().as_deref());
+    crate::session::conceal(&mut result);
     let stages: Vec<_> = report.stages.iter().map(|s| json!({ "name": s.name, "result": s.result.word() })).collect();
     let body = json!({ "require": require.name(), "met": standing == Standing::Holds, "stages": stages });
     let mut done = session.record(place, Kind::Probe, "probe", Fact { body, result, ..Fact::default() })?;

@@ -6,10 +6,14 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::case::{Candidate, Judged, candidates, unmet};
-use crate::doc::{Doc, Tone};
+use super::case::{Candidate, Judged, candidates, judged, kept, unmet};
+use super::parts::outcome;
+use crate::doc::{Doc, Item, Tone};
 use crate::field::{at, flag, list, maybe};
 use crate::number::grouped;
+
+/// How many verdicts are listed one by one beside the sentence.
+const SHOWN: usize = 8;
 
 /// How a candidate as a whole stands.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -167,10 +171,25 @@ pub fn answer(case: &Value) -> Doc {
         doc.say("The case file does not verify: what follows may not be what was recorded.");
     }
     doc.say(format!("{}.", clauses.join("; ")));
+    which(case, &mut doc);
     if unmet {
         doc.say("A device that was required was not found; the conditions below say which.");
     }
     doc
+}
+
+/// Which candidates the sentence counts, in the order of their verdicts, as far as they fit at the top of a page.
+fn which(case: &Value, doc: &mut Doc) {
+    let all: Vec<Item> = kept(case, "verdicts")
+        .iter()
+        .filter(|v| judged(v.result, at(case, "reference")) != Judged::Explored)
+        .map(|v| outcome(case, v.result))
+        .collect();
+    let more = all.len().saturating_sub(SHOWN);
+    doc.items(all.into_iter().take(SHOWN).collect());
+    if more > 0 {
+        doc.say(format!("and {} more verdicts, below.", grouped(more as u64)));
+    }
 }
 
 /// Adds what holds of `n`, unless it holds of none.

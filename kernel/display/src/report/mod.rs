@@ -72,7 +72,7 @@ pub fn report(case: &Value) -> String {
          <meta name=\"color-scheme\" content=\"light dark\"/>\n\
          <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\"/>\n\
          <title>{name}: report of the case</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n\
-         <h1><bdi>{name}</bdi></h1>\n<div class=\"answer\">\n{}\n</div>\n{origin}<nav aria-label=\"On this page\">{links}</nav>\n\
+         <h1><bdi>{name}</bdi></h1>\n<div class=\"answer\">\n{}\n</div>\n<nav aria-label=\"On this page\">{links}</nav>\n{origin}\
          {told}<footer>\n{close}</footer>\n</main>\n</body>\n</html>\n",
         html::write(&answer::answer(case))
     )

@@ -230,6 +230,16 @@ fn order(seal: &Kept, under: &[&Kept]) -> String {
     })
 }
 
+/// A verdict as a line of a list.
+pub fn outcome(case: &Value, v: &Value) -> Item {
+    let mark = match (judged(v, at(case, "reference")), maybe(v, "verdict").as_deref()) {
+        (Judged::InTime(_), Some("pass")) => Mark::Passed,
+        (Judged::InTime(_), Some("fail")) => Mark::Failed,
+        _ => Mark::Open,
+    };
+    Item::new(mark, plainly(case, v))
+}
+
 /// What a verdict comes to in plain words, with the file.
 fn plainly(case: &Value, v: &Value) -> String {
     let word = maybe(v, "verdict");
@@ -283,12 +293,7 @@ pub fn attempts(case: &Value) -> String {
     let mut items: Vec<(Option<u64>, Item)> = Vec::new();
     for verdict in kept(case, "verdicts") {
         let v = verdict.result;
-        let mark = match (judged(v, at(case, "reference")), maybe(v, "verdict").as_deref()) {
-            (Judged::InTime(_), Some("pass")) => Mark::Passed,
-            (Judged::InTime(_), Some("fail")) => Mark::Failed,
-            _ => Mark::Open,
-        };
-        let mut item = Item::new(mark, plainly(case, v));
+        let mut item = outcome(case, v);
         item.aside = verdict.dated();
         item.lines.push(criterion_of(&text(v, "criterion.name"), maybe(v, "criterion.parameters")));
         items.push((verdict.number(), item));
