@@ -335,3 +335,22 @@ fn a_short_log_of_many_jumps_does_not_take_the_memory_of_a_long_one() {
         assert!(!found.integrity && found.entries <= 100_000 + 201, "{} entries", found.entries);
     }
 }
+
+/// Only a file system in memory takes a file of that length.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_file_that_says_to_be_larger_than_any_memory_is_an_error() {
+    let Ok(folder) = tempfile::tempdir_in("/dev/shm") else { return };
+    let path = folder.path().join("d.fascicolo");
+    small(&path);
+    for name in ["entries.jsonl", "checkpoint", "disclosures/values.jsonl"] {
+        let file = fs::OpenOptions::new().write(true).open(path.join(name)).unwrap();
+        let length = file.metadata().unwrap().len();
+        if file.set_len(1 << 50).is_ok() {
+            assert!(matches!(verify(&path), Err(Error::Io { .. })), "{name}");
+            assert!(matches!(Dossier::open(&path, "s"), Err(Error::Io { .. })), "{name}");
+        }
+        file.set_len(length).unwrap();
+    }
+    assert!(verify(&path).unwrap().integrity);
+}
