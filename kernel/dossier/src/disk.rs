@@ -110,7 +110,12 @@ pub(crate) fn read_from(path: &Path, offset: u64) -> Result<Option<Vec<u8>>, Err
     if length < offset {
         return Ok(None);
     }
-    let mut bytes = Vec::with_capacity(usize::try_from(length - offset).unwrap_or(0));
+    let mut bytes = Vec::new();
+    // A sparse file takes no space and can still say that it is larger than any memory: an error, no abort.
+    let room = usize::try_from(length - offset).ok().filter(|room| bytes.try_reserve_exact(*room).is_ok());
+    if room.is_none() {
+        return Err(io_error("hold in memory", path)(io::ErrorKind::OutOfMemory.into()));
+    }
     file.seek(SeekFrom::Start(offset)).map_err(io_error("read", path))?;
     file.read_to_end(&mut bytes).map_err(io_error("read", path))?;
     Ok(Some(bytes))

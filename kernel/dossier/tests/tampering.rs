@@ -246,3 +246,111 @@ fn foreign_files_and_a_written_lock_are_noted() {
     assert!(found.notes.iter().any(|n| n.contains("do not belong") && n.contains("thesis.tex")), "{found:?}");
     assert!(found.notes.iter().any(|n| n.starts_with("lock holds 5 bytes")), "{found:?}");
 }
+
+/// An older checkpoint is a true one: what it leaves uncovered is said. That the whole log was taken back to it nobody can
+/// see who did not keep a later checkpoint.
+#[test]
+fn an_older_checkpoint_vouches_for_less_and_only_a_witness_misses_what_was_taken_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("d.fascicolo");
+    small(&path);
+    let files = ["entries.jsonl", "disclosures/values.jsonl", "checkpoint"];
+    let old = files.map(|file| fs::read(path.join(file)).unwrap());
+    let mut dossier = Dossier::open(&path, "s").unwrap();
+    for i in 0..3 {
+        dossier.append(Draft { private: vec![("ran".into(), i.to_string())], ..Draft::new(Kind::Start) }).unwrap();
+    }
+    dossier.write_checkpoint().unwrap();
+    let kept = dossier.checkpoint();
+    drop(dossier);
+
+    fs::write(path.join("checkpoint"), &old[2]).unwrap();
+    let found = verify(&path).unwrap();
+    assert!(found.integrity, "{found:?}");
+    assert_eq!((found.checkpoint, found.unproved_tail, found.entries), (Some(8), 3, 11));
+    assert!(found.notes.iter().any(|n| n.contains("the last 3 of 11 entries were written after the checkpoint")));
+    assert!(Dossier::read(&path).unwrap().extends(&kept).unwrap());
+
+    for (file, content) in files.iter().zip(&old) {
+        fs::write(path.join(file), content).unwrap();
+    }
+    let found = verify(&path).unwrap();
+    assert!(found.integrity && found.unproved_tail == 0, "{found:?}");
+    assert!(found.notes[0].contains("only a witness"), "{found:?}");
+    assert!(!Dossier::read(&path).unwrap().extends(&kept).unwrap());
+}
+
+/// Both logs are linked and covered by a checkpoint as they should be; only the length of one line differs.
+#[test]
+fn a_leaf_of_65_535_bytes_is_read_and_one_of_65_536_is_refused() {
+    for (bytes, holds) in [(65_535, true), (65_536, false)] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("d.fascicolo");
+        drop(Dossier::open(&path, "s").unwrap());
+        let log = fs::read_to_string(path.join("entries.jsonl")).unwrap();
+        let first = log.trim_end();
+        let hash = |leaf: &str| fascicolo_dossier::leaf_hash(leaf.as_bytes());
+        let prev = fascicolo_dossier::to_hex(&hash(first));
+        let of = |body: &str| {
+            format!(
+                r#"{{"v":1,"seq":1,"prev":"{prev}","kind":"start","session":"s","body":"{body}","wall":"2026-01-01T00:00:00.000Z","mono_us":1}}"#
+            )
+        };
+        let second = of(&"q".repeat(bytes - of("").len()));
+        assert_eq!(second.len(), bytes);
+        fs::write(path.join("entries.jsonl"), format!("{first}\n{second}\n")).unwrap();
+        let tree: fascicolo_dossier::Frontier = [hash(first), hash(&second)].into_iter().collect();
+        let origin =
+            serde_json::from_str::<serde_json::Value>(first).unwrap()["body"]["origin"].as_str().unwrap().to_owned();
+        let checkpoint = fascicolo_dossier::Checkpoint { origin, size: 2, root: tree.root() };
+        fs::write(path.join("checkpoint"), checkpoint.to_text()).unwrap();
+        let found = verify(&path).unwrap();
+        assert_eq!(found.integrity, holds, "{bytes}: {found:?}");
+        if !holds {
+            assert_eq!((found.faults.len(), found.faults[0].entry), (1, Some(1)), "{found:?}");
+            assert!(found.faults[0].what.contains("65536 bytes"), "{found:?}");
+        }
+        assert_eq!(Dossier::open(&path, "s").is_ok(), holds);
+    }
+}
+
+/// Every entry that is missing is accounted for; a few lines must not make that millions.
+#[test]
+fn a_short_log_of_many_jumps_does_not_take_the_memory_of_a_long_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("d.fascicolo");
+    drop(Dossier::open(&path, "s").unwrap());
+    let first = fs::read_to_string(path.join("entries.jsonl")).unwrap();
+    let line = |seq: u64| {
+        let prev = "0".repeat(64);
+        format!(r#"{{"v":1,"seq":{seq},"prev":"{prev}","kind":"start","session":"s","wall":"w","mono_us":1}}"#) + "\n"
+    };
+    let jumps = 1..=100u64;
+    for log in [
+        jumps.clone().map(|i| line(i * 99_000) + &line(i * 99_000 + 1)).collect::<String>(),
+        jumps.clone().map(|i| "?\n".to_owned() + &line(i * 99_000)).collect(),
+    ] {
+        fs::write(path.join("entries.jsonl"), first.clone() + &log).unwrap();
+        let found = verify(&path).unwrap();
+        assert!(!found.integrity && found.entries <= 100_000 + 201, "{} entries", found.entries);
+    }
+}
+
+/// Only a file system in memory takes a file of that length.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_file_that_says_to_be_larger_than_any_memory_is_an_error() {
+    let Ok(folder) = tempfile::tempdir_in("/dev/shm") else { return };
+    let path = folder.path().join("d.fascicolo");
+    small(&path);
+    for name in ["entries.jsonl", "checkpoint", "disclosures/values.jsonl"] {
+        let file = fs::OpenOptions::new().write(true).open(path.join(name)).unwrap();
+        let length = file.metadata().unwrap().len();
+        if file.set_len(1 << 50).is_ok() {
+            assert!(matches!(verify(&path), Err(Error::Io { .. })), "{name}");
+            assert!(matches!(Dossier::open(&path, "s"), Err(Error::Io { .. })), "{name}");
+        }
+        file.set_len(length).unwrap();
+    }
+    assert!(verify(&path).unwrap().integrity);
+}

@@ -8,7 +8,8 @@ use crate::record::{NOT_CANONICAL, Record};
 use crate::state::{Span, missing};
 use crate::tree::leaf_hash;
 
-/// Most entries that are taken to be missing in one place; a larger jump is taken as a changed number.
+/// Most entries that are taken to be missing, all gaps together; a larger jump is taken as a changed number. Each takes
+/// memory, so that a short log of many jumps must not ask for more than that.
 const LARGEST_GAP: u64 = 100_000;
 
 pub(super) struct Lines {
@@ -35,6 +36,7 @@ pub(super) fn read(entries: &[u8], checkpoint: Option<&Checkpoint>, faults: &mut
     let covered = checkpoint.map_or(0, |c| c.size);
     let mut slots: Vec<Slot> = Vec::with_capacity(lines.len());
     let mut next = 0;
+    let mut room = LARGEST_GAP;
     let mut lines = lines.into_iter().peekable();
     while let Some(line) = lines.next() {
         next += 1;
@@ -48,8 +50,9 @@ pub(super) fn read(entries: &[u8], checkpoint: Option<&Checkpoint>, faults: &mut
                 let follows = |last: u64| after.map_or(covered == last + 1, |after| after == Some(last + 1));
                 if after == Some(Some(expected)) || (seq < expected && after.is_none() && covered <= expected) {
                     faults.add(entry, ENTRIES, format!("line {next} repeats entry {seq} or brings it out of order"));
-                } else if seq > expected && seq - expected <= LARGEST_GAP && follows(seq) && !follows(expected) {
+                } else if seq > expected && seq - expected <= room && follows(seq) && !follows(expected) {
                     faults.add(entry, ENTRIES, missing(expected, seq));
+                    room -= seq - expected;
                     slots.resize_with(slots.len() + (seq - expected) as usize, Slot::default);
                     slots.push(slot(line, seq, faults));
                 } else {
@@ -66,10 +69,11 @@ pub(super) fn read(entries: &[u8], checkpoint: Option<&Checkpoint>, faults: &mut
                 // How many entries the unreadable lines stood for: as many as the next readable number or, at the end,
                 // the checkpoint leaves room for; a newline changed to or from another byte makes that differ.
                 let until = match lines.peek().and_then(Line::seq) {
-                    Some(seq) if seq >= expected && seq - expected <= LARGEST_GAP => seq,
+                    Some(seq) if seq >= expected && seq - expected <= room + run => seq,
                     None if covered > expected && covered - expected <= run + 1 => covered,
                     _ => expected + run,
                 };
+                room -= room.min((until - expected).saturating_sub(run));
                 let what = match until.saturating_sub(expected) {
                     0 => "an unreadable line stands before it".to_owned(),
                     1 => why.clone(),
