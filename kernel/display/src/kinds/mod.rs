@@ -8,6 +8,7 @@ mod environment;
 mod general;
 mod probe;
 mod structure;
+pub mod validity;
 mod verdict;
 
 use serde_json::Value;
