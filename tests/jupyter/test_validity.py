@@ -1,4 +1,5 @@
 """Whether a notebook still stands for what ran: in a status, in the report that travels, and against the log of a case."""
+import hashlib
 import json
 import pathlib
 import re
@@ -6,7 +7,6 @@ import shutil
 import subprocess
 import zipfile
 
-import bagit
 import jupyter_client
 import nbclient
 import nbformat
@@ -201,8 +201,18 @@ def unpack(path, into):
 
 
 def repack(folder, archive):
-    """The bag made anew around changed files, as somebody who changed them would."""
-    bagit.Bag(str(folder)).save(manifests=True)
+    """The bag made anew around changed files, as somebody who changed them would: its lists then agree with its files."""
+    def sums(paths):
+        lines = (f"{hashlib.sha256(p.read_bytes()).hexdigest()}  {p.relative_to(folder).as_posix()}\n" for p in paths)
+        return "".join(lines)
+
+    payload = sorted(p for p in (folder / "data").rglob("*") if p.is_file())
+    (folder / "manifest-sha256.txt").write_text(sums(payload))
+    oxum = f"Payload-Oxum: {sum(p.stat().st_size for p in payload)}.{len(payload)}"
+    info = folder / "bag-info.txt"
+    info.write_text(re.sub(r"Payload-Oxum: .*", oxum, info.read_text()))
+    tags = sorted(p for p in folder.iterdir() if p.is_file() and p.name != "tagmanifest-sha256.txt")
+    (folder / "tagmanifest-sha256.txt").write_text(sums(tags))
     with zipfile.ZipFile(archive, "w") as out:
         for path in sorted(p for p in folder.rglob("*") if p.is_file()):
             out.write(path, f"{folder.name}/{path.relative_to(folder).as_posix()}")

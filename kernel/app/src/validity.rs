@@ -115,7 +115,10 @@ pub fn judge(log: &View, presented: &Presented<'_>) -> Value {
             [(); 3].map(|()| Answer::new(State::CannotTell, "the notebook has no code cell that says anything"))
         }
         (Some(cells), None) => [
-            Answer::new(State::Stale, format!("none of its {} has a run in the log", counted(cells.len(), "code cell"))),
+            Answer::new(
+                State::Stale,
+                format!("none of its {} has a run in the log", counted(cells.len(), "code cell")),
+            ),
             Answer::new(State::CannotTell, "no cell of it ran"),
             Answer::new(State::CannotTell, "no cell of it ran"),
         ],
@@ -234,7 +237,10 @@ impl<'a, 'l> Asked<'a, 'l> {
             0 => String::new(),
             n => format!("; cells of it had run {n} times before in that session"),
         };
-        Answer::new(State::Holds, format!("its {cells} ran from top to bottom in one session, begun {session_began}{again}"))
+        Answer::new(
+            State::Holds,
+            format!("its {cells} ran from top to bottom in one session, begun {session_began}{again}"),
+        )
     }
 
     fn source(&self) -> Answer {
@@ -242,8 +248,12 @@ impl<'a, 'l> Asked<'a, 'l> {
         for (cell, run) in self.ran() {
             match &run.ran {
                 Told::Known(ran) if self.same.text(&cell.source, ran) => told += 1,
-                Told::Known(_) => edited.push(format!("{} was edited since it ran (entry {})", self.name(cell), run.entry())),
-                Told::Unknown(why) => untold.push(format!("{}: what ran in entry {} {why}", self.name(cell), run.entry())),
+                Told::Known(_) => {
+                    edited.push(format!("{} was edited since it ran (entry {})", self.name(cell), run.entry()))
+                }
+                Told::Unknown(why) => {
+                    untold.push(format!("{}: what ran in entry {} {why}", self.name(cell), run.entry()))
+                }
             }
         }
         let all = format!("the text of {} is the one that ran", counted(told, "code cell"));
@@ -267,7 +277,10 @@ impl<'a, 'l> Asked<'a, 'l> {
             }
         }
         if changed.is_empty() && !cleared.is_empty() && self.matched.iter().all(|(cell, _)| cell.shown.is_empty()) {
-            return Answer::new(State::CannotTell, "the outputs were cleared, or the notebook was not saved since it ran");
+            return Answer::new(
+                State::CannotTell,
+                "the outputs were cleared, or the notebook was not saved since it ran",
+            );
         }
         untold.extend(cleared);
         concluded(changed, untold, format!("what {} shows is what was recorded", counted(told, "code cell")))
@@ -318,16 +331,18 @@ fn in_environment(log: &View, session: Option<&str>, presented: &Presented<'_>) 
     };
     let digest = |record: &Record| record.body["digest"].as_str().map(str::to_owned);
     let own: BTreeSet<String> = snapshots.iter().filter_map(|record| digest(record)).collect();
-    let foreign = there().filter(|r| r.seq > first.seq && r.kind != Kind::Snapshot).find(|r| {
-        r.environment.as_ref().is_some_and(|environment| !own.contains(environment))
-    });
+    let foreign = there()
+        .filter(|r| r.seq > first.seq && r.kind != Kind::Snapshot)
+        .find(|r| r.environment.as_ref().is_some_and(|environment| !own.contains(environment)));
     if let Some(record) = foreign {
         let reason = format!("entry {} of that session carries another environment than its snapshots", record.seq);
         return Answer::new(State::Stale, reason);
     }
     let read = |record: &Record| -> Result<Value, String> {
         match Told::of(log, record.seq, "result") {
-            Told::Known(text) => serde_json::from_str(&text).map_err(|e| format!("the snapshot of entry {}: {e}", record.seq)),
+            Told::Known(text) => {
+                serde_json::from_str(&text).map_err(|e| format!("the snapshot of entry {}: {e}", record.seq))
+            }
             Told::Unknown(why) => Err(format!("the snapshot of entry {} {why}", record.seq)),
         }
     };

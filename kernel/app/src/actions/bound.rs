@@ -86,10 +86,14 @@ fn bind_notebook(log: &View, notebook: &Value, name: &str, bound: &mut Bound) {
     let absent = runs.iter().filter(|run| Some(run.start.session.as_str()) == session && !run.only_looks());
     let absent = absent.filter(|run| !cells.iter().any(|cell| same.cell(cell, run) || same.source(cell, run))).count();
     if absent > 0 {
-        bound.notes.push(format!("{absent} runs of the last session are of cells that the notebook does not have; the log has them"));
+        bound.notes.push(format!(
+            "{absent} runs of the last session are of cells that the notebook does not have; the log has them"
+        ));
     }
     if cleared > 0 {
-        bound.notes.push(format!("{cleared} code cells ran as they stand; their outputs were cleared, the log has them"));
+        bound
+            .notes
+            .push(format!("{cleared} code cells ran as they stand; their outputs were cleared, the log has them"));
     }
     bound.notes.push(format!(
         "{bound_cells} of {} code cells are bound by the log, text and outputs; text cells are free text, which nothing binds",
@@ -178,12 +182,7 @@ fn derived(
         if because.is_none() && !of_other_version("VERIFY.md", page.as_bytes()) {
             bound.fault("VERIFY.md", format!("it gives no known reason why {path} does not travel"));
         }
-        data.push(Data {
-            path: path.clone(),
-            sha256: sha256.clone(),
-            taken,
-            because: because.unwrap_or_default(),
-        });
+        data.push(Data { path: path.clone(), sha256: sha256.clone(), taken, because: because.unwrap_or_default() });
     }
     for (file, bytes) in export::derived(log, name, notebook, &data)? {
         let presented = read(file);

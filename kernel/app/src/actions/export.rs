@@ -344,7 +344,8 @@ fn verify_page(name: &str, dossier: &Path, log: &View, data: &[Data], notebook: 
         log.size(),
         log.root_hex(),
     );
-    if log.path().join("signatures").is_dir() {
+    // An empty folder does not travel.
+    if std::fs::read_dir(log.path().join("signatures")).is_ok_and(|mut signatures| signatures.next().is_some()) {
         page += "4. **Who signed.** For each `SIZE.checkpoint` in `data/FOLDER/signatures`:\n   \
                  `ssh-keygen -Y verify -f ALLOWED_SIGNERS -I WHO -n fascicolo-checkpoint@v0 -s SIZE.….sshsig < SIZE.checkpoint`.\n";
         page = page.replace("FOLDER", &folder);

@@ -38,7 +38,8 @@ pub fn validity(log: &View, here: &Here<'_>) -> Value {
     };
     let mut result = validity::judge(log, &Presented { notebook: notebook.as_ref(), files, environment, here: true });
     let saved = std::fs::metadata(&path).and_then(|about| about.modified()).ok();
-    let saved = saved.map(|time| chrono::DateTime::<chrono::Utc>::from(time).to_rfc3339_opts(chrono::SecondsFormat::Secs, true));
+    let saved = saved
+        .map(|time| chrono::DateTime::<chrono::Utc>::from(time).to_rfc3339_opts(chrono::SecondsFormat::Secs, true));
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
     result["notebook"] = json!({ "name": name, "saved": saved.filter(|_| missing.is_none()), "missing": missing });
     result

@@ -100,7 +100,8 @@ fn joined(value: &Value) -> String {
 /// The code cells of a notebook that are not empty, in order.
 pub fn cells(notebook: &Value) -> Vec<Cell> {
     let code = notebook["cells"].as_array().into_iter().flatten().filter(|cell| cell["cell_type"] == "code");
-    let full = code.map(|cell| (cell, source(cell))).filter(|(_, source)| !source.trim().is_empty() && !is_help(source));
+    let full =
+        code.map(|cell| (cell, source(cell))).filter(|(_, source)| !source.trim().is_empty() && !is_help(source));
     full.enumerate()
         .map(|(i, (cell, source))| Cell {
             number: i + 1,

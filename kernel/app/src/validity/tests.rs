@@ -48,7 +48,8 @@ impl Log {
     }
 
     fn snapshot(&mut self, digest: &str, packages: &str) {
-        let result = json!({ "packages": { "state": "read", "value": { "list": [{ "name": "numpy", "version": packages }] } } });
+        let result =
+            json!({ "packages": { "state": "read", "value": { "list": [{ "name": "numpy", "version": packages }] } } });
         let private = vec![("result".to_owned(), result.to_string())];
         let draft = Draft { private, body: json!({ "digest": digest }), ..Draft::new(Kind::Snapshot) };
         self.dossier.append(draft).unwrap();
@@ -73,7 +74,8 @@ fn cell(id: &str, n: u32, source: &str) -> Value {
 
 fn notebook(cells: &[Value]) -> Value {
     let text = json!({ "cell_type": "markdown", "id": "t", "source": "free text" });
-    json!({ "nbformat": 4, "nbformat_minor": 5, "cells": [&[text], cells].concat() })
+    let cells = [&[text], cells].concat();
+    json!({ "nbformat": 4, "nbformat_minor": 5, "cells": cells })
 }
 
 fn answer(judged: &Value, question: &str) -> (String, String) {
@@ -172,7 +174,8 @@ fn a_cell_that_failed_and_one_that_never_ended_are_told_apart() {
 fn the_cell_that_asks_is_no_open_question() {
     let (mut log, mut notebook) = ran();
     log.start(Some("d"), 4, "// last\n%dossier export -o case.zip");
-    let asks = json!({ "cell_type": "code", "id": "d", "source": "// last\n%dossier export -o case.zip", "outputs": [] });
+    let asks =
+        json!({ "cell_type": "code", "id": "d", "source": "// last\n%dossier export -o case.zip", "outputs": [] });
     notebook["cells"].as_array_mut().unwrap().push(asks);
     assert_eq!(log.judge(&notebook)["badge"], "valid", "{:#}", log.judge(&notebook));
 }
@@ -200,7 +203,8 @@ fn without_cell_ids_cells_are_known_by_their_numbers_and_else_by_their_text() {
 fn outputs_are_compared_however_the_front_end_saved_them() {
     let mut log = Log::new();
     let start = log.start(Some("a"), 1, "a");
-    let bundle = [("output.0.text/plain", "PASS\n"), ("output.0.text/html", "<b>PASS</b>"), ("output.1.text/plain", "2")];
+    let bundle =
+        [("output.0.text/plain", "PASS\n"), ("output.0.text/html", "<b>PASS</b>"), ("output.1.text/plain", "2")];
     log.end(Kind::End, start, &[&bundle[..], &[("stdout", "one\ntwo\n"), ("stderr", "10 %\r99 %\n")]].concat());
     let shown = |outputs: Value| {
         notebook(&[json!({ "cell_type": "code", "id": "a", "execution_count": 1, "source": "a", "outputs": outputs })])
@@ -242,9 +246,11 @@ fn an_error_is_compared_with_its_name_its_message_and_its_traceback() {
     };
     let message = "`cosine` was not declared";
     says(&log.judge(&shown("NotDeclared", message, "next: declare it")), "outputs", "holds", &[]);
-    for (name, message, next) in
-        [("NotDeclared", "`cosine`", "next: declare it"), ("Other", message, "next: declare it"), ("NotDeclared", message, "next: no")]
-    {
+    for (name, message, next) in [
+        ("NotDeclared", "`cosine`", "next: declare it"),
+        ("Other", message, "next: declare it"),
+        ("NotDeclared", message, "next: no"),
+    ] {
         says(&log.judge(&shown(name, message, next)), "outputs", "stale", &["error"]);
     }
 }
@@ -282,7 +288,12 @@ fn a_file_that_changed_or_is_gone_is_named_and_one_that_cannot_be_read_is_an_ope
     says(&judge(FileNow::AsRead), "data", "holds", &["2 files"]);
     says(&judge(FileNow::Changed), "data", "stale", &["b.parquet changed since it was read"]);
     says(&judge(FileNow::Gone), "data", "stale", &["b.parquet is gone"]);
-    says(&judge(FileNow::Unknown("it is larger than the limit".into())), "data", "cannot_tell", &["b.parquet", "limit"]);
+    says(
+        &judge(FileNow::Unknown("it is larger than the limit".into())),
+        "data",
+        "cannot_tell",
+        &["b.parquet", "limit"],
+    );
 }
 
 #[test]
@@ -315,7 +326,11 @@ fn no_notebook_and_a_notebook_that_never_ran_are_not_called_valid() {
     let judged = log.judge(&notebook(&[cell("other", 9, "never")]));
     says(&judged, "order", "stale", &["none of its 1 code cell"]);
     // Hostile shapes are no fault of this program.
-    for odd in [json!(null), json!({ "cells": 3 }), json!({ "cells": [null, { "cell_type": "code", "source": 4, "outputs": {} }] })] {
+    for odd in [
+        json!(null),
+        json!({ "cells": 3 }),
+        json!({ "cells": [null, { "cell_type": "code", "source": 4, "outputs": {} }] }),
+    ] {
         assert_ne!(log.judge(&odd)["badge"], "valid");
     }
 }

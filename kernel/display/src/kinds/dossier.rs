@@ -202,7 +202,9 @@ pub fn entry(v: &Value) -> Doc {
 pub fn verification(v: &Value) -> Doc {
     let holds = flag(v, "holds");
     let (word, tone) = match holds {
-        Some(true) if at(v, "checkpoint") == Some(&Value::Bool(false)) || flag(v, "untold") == Some(true) => ("CANNOT TELL", Tone::Unsure),
+        Some(true) if at(v, "checkpoint") == Some(&Value::Bool(false)) || flag(v, "untold") == Some(true) => {
+            ("CANNOT TELL", Tone::Unsure)
+        }
         Some(true) => ("INTEGRITY HOLDS", Tone::Good),
         Some(false) => ("INTEGRITY DOES NOT HOLD", Tone::Bad),
         None => ("RESULT NOT RECORDED", Tone::Plain),
