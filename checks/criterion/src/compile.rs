@@ -1,7 +1,8 @@
 //! A Rust cell → a component: one rustc call in its jail, then componentisation in this process.
 
 use crate::error::{CriterionError, Diagnostic};
-use crate::jail::{self, Confinement};
+use crate::fence::Confinement;
+use crate::jail;
 use crate::toolchain::{Toolchain, code_options};
 use std::ffi::OsString;
 use std::path::Path;

@@ -2,33 +2,12 @@
 //! kernel has Landlock, no file but its own toolchain and one temporary folder.
 
 use crate::error::CriterionError;
+use crate::fence::{Confinement, Fence};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
-
-/// What the kernel promised about the files a compiler can open.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Confinement {
-    /// Landlock holds for every access that we ask it to.
-    Enforced,
-    /// An older Landlock holds for a part.
-    Partial,
-    /// No Landlock: only the two other gates stand.
-    None,
-}
-
-impl Confinement {
-    /// The name used in records.
-    pub fn name(self) -> &'static str {
-        match self {
-            Confinement::Enforced => "landlock",
-            Confinement::Partial => "landlock (partial)",
-            Confinement::None => "none",
-        }
-    }
-}
 
 /// What came of a run.
 pub struct Ended {
@@ -54,7 +33,7 @@ pub fn run(
     program: &Path,
     args: Vec<std::ffi::OsString>,
     folder: &Path,
-    readable: Vec<PathBuf>,
+    mut readable: Vec<PathBuf>,
     interrupted: &dyn Fn() -> bool,
 ) -> Result<Ended, CriterionError> {
     let io = |what: &str, source| CriterionError::Io { what: what.to_owned(), source };
@@ -65,9 +44,15 @@ pub fn run(
     std::os::unix::process::CommandExt::process_group(&mut command, 0);
     // A Landlock domain belongs to a thread and passes to the processes it starts: the thread ends with its domain,
     // and this process stays free.
-    let writable = folder.to_owned();
+    readable.extend(SYSTEM.map(PathBuf::from));
+    let fence = Fence {
+        readable,
+        devices: DEVICES.map(PathBuf::from).to_vec(),
+        writable: vec![folder.to_owned()],
+        network: false,
+    };
     let (mut child, confinement) = std::thread::spawn(move || {
-        let confinement = confine(&readable, &writable);
+        let confinement = fence.close();
         command.spawn().map(|child| (child, confinement))
     })
     .join()
@@ -115,36 +100,10 @@ pub fn run(
     Ok(Ended { success: status.success(), stopped, stderr, confinement })
 }
 
-#[cfg(target_os = "linux")]
-fn confine(readable: &[PathBuf], writable: &Path) -> Confinement {
-    use landlock::{
-        ABI, Access, AccessFs, Ruleset, RulesetAttr, RulesetCreatedAttr, RulesetStatus, path_beneath_rules,
-    };
-    // The newest version whose rights we know; older kernels enforce what they can and say so.
-    let abi = ABI::V5;
-    let system = ["/lib", "/lib64", "/usr/lib", "/usr/lib64", "/etc/ld.so.cache", "/etc/ld.so.preload", "/nix/store"];
-    let devices = ["/dev/null", "/dev/urandom"];
-    let ruled = || -> Result<landlock::RestrictionStatus, landlock::RulesetError> {
-        Ruleset::default()
-            .handle_access(AccessFs::from_all(abi))?
-            .create()?
-            .add_rules(path_beneath_rules(readable, AccessFs::from_read(abi)))?
-            .add_rules(path_beneath_rules(system, AccessFs::from_read(abi)))?
-            .add_rules(path_beneath_rules(devices, AccessFs::ReadFile | AccessFs::WriteFile))?
-            .add_rules(path_beneath_rules([writable], AccessFs::from_all(abi)))?
-            .restrict_self()
-    };
-    match ruled().map(|status| status.ruleset) {
-        Ok(RulesetStatus::FullyEnforced) => Confinement::Enforced,
-        Ok(RulesetStatus::PartiallyEnforced) => Confinement::Partial,
-        Ok(RulesetStatus::NotEnforced) | Err(_) => Confinement::None,
-    }
-}
-
-#[cfg(not(target_os = "linux"))]
-fn confine(_readable: &[PathBuf], _writable: &Path) -> Confinement {
-    Confinement::None
-}
+/// Where a compiler's own libraries and devices lie.
+const SYSTEM: [&str; 7] =
+    ["/lib", "/lib64", "/usr/lib", "/usr/lib64", "/etc/ld.so.cache", "/etc/ld.so.preload", "/nix/store"];
+const DEVICES: [&str; 2] = ["/dev/null", "/dev/urandom"];
 
 #[cfg(target_os = "linux")]
 fn limit(child: &std::process::Child) {

@@ -6,6 +6,7 @@
 
 pub mod compile;
 pub mod error;
+mod fence;
 mod gate;
 pub mod host;
 mod jail;
@@ -13,8 +14,8 @@ pub mod standard;
 pub mod toolchain;
 
 pub use error::{CriterionError, Diagnostic};
+pub use fence::{Confinement, Fence};
 pub use host::{Admitted, Finished, Fold, Host};
-pub use jail::Confinement;
 pub use toolchain::Toolchain;
 
 /// SHA-256 of `bytes`, lower-case hex: the digest that a declaration seals.

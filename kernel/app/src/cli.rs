@@ -35,9 +35,10 @@ pub enum Command {
     Magic(Action),
     /// Run a notebook from top to bottom, without Jupyter
     Run(crate::runner::RunArgs),
-    /// Check an exported case, without executing anything of it: the log, and what it binds of data, notebook and report
+    /// Check an exported case or a case file, without executing anything of it: the log, and what it binds of data,
+    /// notebook and report
     Verify {
-        /// The file that `dossier export` wrote
+        /// The file that `dossier export` wrote, or the folder of a case file
         case: PathBuf,
         /// Keys that are known, as ssh-keygen's allowed signers file lists them
         #[arg(long, value_name = "FILE")]
@@ -227,6 +228,7 @@ fn body_of(action: &Action) -> Result<String, Failure> {
         | Action::Probe(_)
         | Action::Declare(_)
         | Action::Compare(_)
+        | Action::Why(_)
         | Action::Dossier(_)
         | Action::Help(_) => None,
     };

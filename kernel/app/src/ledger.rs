@@ -154,9 +154,13 @@ pub fn late(log: &View, name: &str, seal: &Seal, content: &Content, before: u64)
             "the candidate's content was first read in entry {first}, when the seal of entry {} was in force and not this one",
             then.entry
         )),
-        None => Some(format!(
-            "the candidate's content was first read in entry {first}, when criterion `{name}` was not sealed"
-        )),
+        None => {
+            let came = log.record(seal.entry).is_some_and(|r| r.from.is_some());
+            let came = if came { " here: its seal came later, with an imported case" } else { "" };
+            Some(format!(
+                "the candidate's content was first read in entry {first}, when criterion `{name}` was not sealed{came}"
+            ))
+        }
     }
 }
 
@@ -207,7 +211,9 @@ fn order_fault(log: &View, record: &Record) -> Option<String> {
 
 /// The entry with which the comparison of this entry began: where its files were entered as opened.
 pub fn opening<'a>(log: &'a View, record: &Record) -> Option<&'a Record> {
-    let begins = |r: &&Record| r.kind == Kind::Opened && r.start == record.start && !r.reads.is_empty();
+    // What an import repeats was opened elsewhere.
+    let begins =
+        |r: &&Record| r.kind == Kind::Opened && r.from.is_none() && r.start == record.start && !r.reads.is_empty();
     log.records().rev().filter(|r| r.seq <= record.seq).find(begins)
 }
 

@@ -203,24 +203,36 @@ pub fn has_tag(cell: &Value, tag: &str) -> bool {
     cell["metadata"]["tags"].as_array().is_some_and(|tags| tags.iter().any(|t| t == tag))
 }
 
+/// Rust's words that name no variable, in the 2024 edition.
+const KEYWORDS: [&str; 52] = [
+    "Self", "abstract", "as", "async", "await", "become", "box", "break", "const", "continue", "crate", "do", "dyn",
+    "else", "enum", "extern", "false", "final", "fn", "for", "gen", "if", "impl", "in", "let", "loop", "macro",
+    "match", "mod", "move", "mut", "override", "priv", "pub", "ref", "return", "self", "static", "struct", "super",
+    "trait", "true", "try", "type", "typeof", "unsafe", "unsized", "use", "virtual", "where", "while", "yield",
+];
+
 /// `let NAME = VALUE;`: integers, floats and booleans as such, anything else as a text.
 fn parameter(pair: &[String]) -> Result<String, Failure> {
     let [name, value] = pair else {
         return Err(Failure::usage("usage", "-p takes a name and a value", "write `-p NAME VALUE`"));
     };
     let fits = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
-        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+        && name != "_"
+        && !KEYWORDS.contains(&name.as_str());
     if !fits {
         return Err(Failure::usage(
             "bad_parameter",
             format!("`{name}` is no name of a Rust variable"),
-            "use letters, digits and `_`",
+            "use letters, digits and `_`, and none of Rust's own words",
         ));
     }
-    let plain = value.parse::<i64>().is_ok() || value == "true" || value == "false";
-    let literal = match value.parse::<f64>() {
-        _ if plain => value.clone(),
-        Ok(number) if number.is_finite() => format!("{number:?}"),
+    let literal = match (value.parse::<i64>(), value.parse::<f64>()) {
+        // An integer without a type is an i32, into which it must fit.
+        (Ok(number), _) if i32::try_from(number).is_ok() => number.to_string(),
+        (Ok(number), _) => format!("{number}_i64"),
+        (_, Ok(number)) if number.is_finite() => format!("{number:?}"),
+        _ if value == "true" || value == "false" => value.clone(),
         _ => format!("{value:?}.to_string()"),
     };
     Ok(format!("let {name} = {literal};"))

@@ -9,7 +9,7 @@ use crate::front::{CellEnding, CellRequest, FrontEnd, MimeBundle, Stream};
 use crate::rust_cells::{InterruptFlag, RustCells};
 use fascicolo_contract::Standing;
 use fascicolo_criterion::{Admitted, Host, Toolchain};
-use fascicolo_dossier::{Appended, CellRef, Dossier, Draft, FileSeen, Kind};
+use fascicolo_dossier::{Appended, CellRef, Dossier, Draft, FileSeen, Imported, Kind};
 use fascicolo_environment::redaction;
 use fascicolo_magics::{Magic, split};
 use serde_json::{Value, json};
@@ -254,6 +254,16 @@ impl Session {
         }
         conceal(&mut draft.body);
         Ok(self.dossier.append(draft)?)
+    }
+
+    /// Joins another log as a parent; see [`Dossier::import`]. What this session adds to its entry is masked as ever,
+    /// what the other log says is repeated as it is.
+    pub fn import(&mut self, from: &Path, repeat: &[Kind], mut draft: Draft) -> Result<Imported, Failure> {
+        for (_, value) in &mut draft.private {
+            *value = mask(value);
+        }
+        draft.environment = crate::ledger::environment(&self.dossier);
+        Ok(self.dossier.import(from, repeat, draft)?)
     }
 
     /// Appends a fact and gives its result back as it now stands in the case file, with the entry and the root.

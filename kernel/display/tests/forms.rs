@@ -132,6 +132,7 @@ fn what_a_record_does_not_say_is_not_invented() {
         "declare",
         "dossier_status",
         "dossier_verify",
+        "why",
         "help",
         "error",
     ] {
@@ -360,6 +361,20 @@ fn the_other_records_say_their_main_points() {
             "dossier_log",
             records::log(),
             vec!["  1      end    ok      2026-03-01T10:00:01Z  reference debian-sections"],
+        ),
+        (
+            "why",
+            records::why(),
+            vec![
+                "CANNOT TELL  entry 31 (verdict), against entry 12 (verdict)",
+                "Outcomes: the candidates differ; the verdicts differ: pass, fail.",
+                "✓ software: equal as far as recorded",
+                "✗ inputs: differs",
+                "data `texts`  texts.tsv, SHA-256 072c51769bc0  texts.tsv, SHA-256 082d52779cc1  reference of entry 3; reference of entry 20",
+                "– running conditions: cannot tell",
+                "missing: devices and drivers: no probe was recorded before entry 12",
+                "Not recorded, and possibly different: container; locale.",
+            ],
         ),
         ("help", records::help(), vec!["%compare REF CAND\n\n  --criterion NAME   sealed before"]),
         (

@@ -58,7 +58,7 @@ pub enum Error {
         /// The number given.
         start: Option<u64>,
     },
-    /// The kinds `log`, `recover`, `redact`, `sign` and `fork` are written by the log itself. Nothing was written.
+    /// The kinds `log`, `recover`, `redact`, `sign`, `fork` and `import` are written by the log itself. Nothing was written.
     #[error("an entry of kind `{kind}` is written by the log itself only")]
     ReservedKind {
         /// The kind's name.
@@ -73,6 +73,16 @@ pub enum Error {
         field: String,
         /// Why not.
         why: &'static str,
+    },
+    /// The entry repeats one of an imported log, which holds the value as well. Nothing was written.
+    #[error("`{field}` of entry {seq} repeats a value of the imported log {origin}, whose copy holds it as well")]
+    RedactAtItsSource {
+        /// The entry.
+        seq: u64,
+        /// The field.
+        field: String,
+        /// The imported log.
+        origin: String,
     },
     /// The value was redacted before. Nothing was written.
     #[error("`{field}` of entry {seq} is already redacted")]
@@ -89,6 +99,14 @@ pub enum Error {
         checkpoint: String,
         /// The origin of this log.
         log: String,
+    },
+    /// The log cannot be joined to this one. Nothing was written.
+    #[error("{} cannot be imported: {why}", path.display())]
+    NotImportable {
+        /// Its folder.
+        path: PathBuf,
+        /// Why not.
+        why: String,
     },
     /// The signer did not give a signature that can be used. Nothing was written.
     #[error("no signature by {key}: {why}")]
@@ -187,6 +205,8 @@ impl Error {
             Error::NotRedactable { .. } => "not_redactable",
             Error::AlreadyRedacted { .. } => "already_redacted",
             Error::OtherLog { .. } => "other_log",
+            Error::NotImportable { .. } => "not_importable",
+            Error::RedactAtItsSource { .. } => "redact_at_its_source",
             Error::Signing { .. } => "signing_failed",
             Error::NotDurable { .. } => "not_durable",
             Error::Stopped { .. } => "writer_stopped",
@@ -206,12 +226,14 @@ impl Error {
             Error::NotADossier { path, .. }
             | Error::ChangedUnderneath { path, .. }
             | Error::NotDurable { path, .. }
+            | Error::NotImportable { path, .. }
             | Error::Io { path, .. } => Some(path.display().to_string()),
             Error::Tampered { fault, .. } => Some(fault.place()),
             Error::NoSuchEntry { seq, .. } => Some(format!("entry {seq}")),
             Error::NoSuchValue { seq, field }
             | Error::ValueLost { seq, field, .. }
             | Error::NotRedactable { seq, field, .. }
+            | Error::RedactAtItsSource { seq, field, .. }
             | Error::AlreadyRedacted { seq, field } => Some(format!("entry {seq}, field `{field}`")),
             Error::BlobLost { digest, .. } => Some(crate::layout::blob_name(digest)),
             Error::Signing { key, .. } => Some(key.clone()),
@@ -244,11 +266,15 @@ impl Error {
             Error::DuplicateField { .. } => "give every value and blob of an entry a field of its own",
             Error::NoSuchStart { .. } => "append the `start` entry first and pass its number",
             Error::ReservedKind { .. } => {
-                "choose another kind; redactions, signatures and forks have calls of their own"
+                "choose another kind; redactions, signatures, forks and imports have calls of their own"
             }
             Error::NotRedactable { .. } => {
                 "keep the dossier to yourself if it must not be seen; next time give the content as a private value"
             }
+            Error::RedactAtItsSource { .. } => {
+                "ask its sender to redact it there and to export again; importing that takes the value out here, too"
+            }
+            Error::NotImportable { .. } => "ask the sender for a fresh export; nothing was changed here",
             Error::OtherLog { .. } => {
                 "compare it with the dossier that it was taken from; a rebuilt or forked one has another origin"
             }

@@ -11,6 +11,7 @@ pub(crate) const CONTENT: &str = "blobs/sha256";
 pub(crate) const TEMPORARY: &str = "blobs/tmp";
 pub(crate) const QUARANTINE: &str = "quarantine";
 pub(crate) const SIGNATURES: &str = "signatures";
+pub(crate) const PARENTS: &str = "parents";
 pub(crate) const PLACE: &str = "place";
 pub(crate) const LOCK: &str = "lock";
 
@@ -19,7 +20,7 @@ pub(crate) const FOLDERS: [&str; 6] = [BLOBS, CONTENT, TEMPORARY, DISCLOSURES, S
 
 /// True for the names that a dossier's folder holds.
 pub(crate) fn is_own(name: &str) -> bool {
-    [ENTRIES, CHECKPOINT, PLACE, LOCK, BLOBS, DISCLOSURES, SIGNATURES, QUARANTINE].contains(&name)
+    [ENTRIES, CHECKPOINT, PLACE, LOCK, BLOBS, DISCLOSURES, SIGNATURES, QUARANTINE, PARENTS].contains(&name)
 }
 
 /// The place of a blob below the dossier's folder, with `/` on every platform. `digest`: 64 hexadecimal digits.

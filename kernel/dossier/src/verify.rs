@@ -6,11 +6,14 @@ use serde::Serialize;
 
 use crate::disk;
 use crate::error::Error;
-use crate::examine::{Extent, SignatureReport, examine};
+use crate::examine::{Examination, Extent, SignatureReport, examine};
 use crate::fault::Fault;
 use crate::layout::{CHECKPOINT, ENTRIES, LOCK, at, is_own};
+use crate::parents::{self, Checked, ParentReport};
+use crate::record::{Kind, Record};
 use crate::sign::AllowedSigners;
 use crate::tree::to_hex;
+use crate::view::View;
 
 /// What a verification of a dossier shows.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -34,6 +37,8 @@ pub struct Verification {
     pub torn: bool,
     /// The signatures, in the order of their entries. One that is not valid is a fault, too.
     pub signatures: Vec<SignatureReport>,
+    /// The logs that were joined to this one. One that is not as it was is a fault, too.
+    pub parents: Vec<ParentReport>,
     /// What a reader must know besides; the first says what this verification does not show.
     pub notes: Vec<String>,
 }
@@ -54,7 +59,11 @@ pub fn verify(path: impl AsRef<Path>) -> Result<Verification, Error> {
 /// # Errors
 /// As [`verify`].
 pub fn verify_signed(path: impl AsRef<Path>, allowed: Option<&AllowedSigners>) -> Result<Verification, Error> {
-    let path = path.as_ref();
+    verify_below(path.as_ref(), allowed, 0)
+}
+
+/// As [`verify_signed`], `depth` imports below the log that was asked for.
+pub(crate) fn verify_below(path: &Path, allowed: Option<&AllowedSigners>, depth: usize) -> Result<Verification, Error> {
     if !at(path, ENTRIES).is_file() && !at(path, CHECKPOINT).is_file() {
         return Err(Error::NotADossier { path: path.to_path_buf(), why: "it has no entries.jsonl" });
     }
@@ -64,6 +73,8 @@ pub fn verify_signed(path: impl AsRef<Path>, allowed: Option<&AllowedSigners>) -
         let what = "holds no complete entry, not even the one that opens a log".to_owned();
         found.faults.push(Fault { entry: Some(0), file: ENTRIES.to_owned(), what });
     }
+    let joined = joined(path, &found, allowed, depth)?;
+    found.faults.extend(joined.faults);
     let origin = found.records().filter_map(|record| record.origin()).last().map(str::to_owned);
     let mut notes = vec![INTEGRITY_IS_NOT_HONESTY.to_owned()];
     let covered = found.checkpoint.as_ref().map_or(0, |c| c.size);
@@ -75,6 +86,7 @@ pub fn verify_signed(path: impl AsRef<Path>, allowed: Option<&AllowedSigners>) -
         notes.push(format!("{ENTRIES} ends in an incomplete line that no checkpoint covers"));
     }
     notes.append(&mut found.notes);
+    notes.extend(joined.notes);
     notes.extend(strangers(path)?);
     Ok(Verification {
         entries,
@@ -85,9 +97,20 @@ pub fn verify_signed(path: impl AsRef<Path>, allowed: Option<&AllowedSigners>) -
         unproved_tail,
         torn: found.torn_entry.is_some() || found.leftover.is_some(),
         signatures: found.signatures,
+        parents: joined.reports,
         notes,
         faults: found.faults,
     })
+}
+
+/// What the joined logs show.
+fn joined(path: &Path, found: &Examination, allowed: Option<&AllowedSigners>, depth: usize) -> Result<Checked, Error> {
+    let records: Vec<&Record> = found.records().filter(|r| r.kind == Kind::Import || r.from.is_some()).collect();
+    // Where the log itself is not sound, its values cannot be read; the joined logs are checked all the same.
+    let repeats = records.iter().any(|record| record.from.is_some());
+    let log = if repeats && found.faults.is_empty() { View::read(path).ok() } else { None };
+    let value = |seq: u64, field: &str| log.as_ref()?.value(seq, field).ok()?;
+    parents::check(path, &records, &value, allowed, depth)
 }
 
 /// Notes about what does not belong into the folder.

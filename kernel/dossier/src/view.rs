@@ -11,6 +11,7 @@ use crate::disk::{self, io_error};
 use crate::error::Error;
 use crate::examine::{Extent, examine};
 use crate::layout::{ENTRIES, VALUES, at};
+use crate::parents::{self, Parent};
 use crate::record::Record;
 use crate::state::{Key, Span, State};
 use crate::tree::to_hex;
@@ -110,6 +111,24 @@ impl View {
         } else {
             Err(lost("is not as long as its entry says"))
         }
+    }
+
+    /// True if the value was redacted.
+    pub fn is_redacted(&self, seq: u64, field: &str) -> bool {
+        self.state.redacted.contains(&(seq, field.to_owned()))
+    }
+
+    /// Names of all blobs that entries name, public and private, redacted ones included.
+    pub fn blob_names(&self) -> impl Iterator<Item = &str> {
+        self.records().flat_map(|record| {
+            let private = record.committed.values().filter(|c| c.blob).map(|c| c.commit.as_str());
+            record.blobs.values().map(|b| b.blob.as_str()).chain(private)
+        })
+    }
+
+    /// The logs that were joined to this one, in order: the entry that joined it, what it was then, its folder.
+    pub fn parents(&self) -> Vec<Parent> {
+        parents::of(&self.path, self.records())
     }
 
     /// Gives a blob back after checking it against its name, `digest`: 64 hexadecimal digits.

@@ -1,5 +1,7 @@
 //! Appending, and the order of writes that makes an acknowledged entry durable and an interrupted one harmless.
 
+mod gc;
+mod import;
 mod place;
 mod redact;
 mod sign;
@@ -22,6 +24,8 @@ use crate::state::{Leftover, Span};
 use crate::tree::{leaf_hash, sha256, to_hex};
 use crate::view::View;
 
+pub use gc::Collected;
+pub use import::Imported;
 pub use sign::Signed;
 pub(crate) use sign::{checkpoint_name, note_name, signature_name};
 
@@ -115,21 +119,13 @@ impl Dossier {
             Kind::Redact => return Err(Error::ReservedKind { kind: "redact" }),
             Kind::Sign => return Err(Error::ReservedKind { kind: "sign" }),
             Kind::Fork => return Err(Error::ReservedKind { kind: "fork" }),
+            Kind::Import => return Err(Error::ReservedKind { kind: "import" }),
             _ => draft.check_fields()?,
         }
         self.transaction(|dossier| {
             let entry = prepare(draft, &dossier.view.state, &dossier.session, dossier.mono_us())?;
             dossier.write(entry)
         })
-    }
-
-    /// Stores a public content on its own and returns its SHA-256, 64 hexadecimal digits.
-    /// # Errors
-    /// [`Error::BlobLost`] if another content stands under that name; as [`Dossier::append`] besides.
-    pub fn put_blob(&mut self, content: &[u8]) -> Result<String, Error> {
-        let digest = to_hex(&sha256(content));
-        self.transaction(|dossier| blobs::store(&dossier.view.path, &digest, content))?;
-        Ok(digest)
     }
 
     /// Takes in what other writers appended, and writes the checkpoint over all entries.
@@ -311,7 +307,9 @@ fn remove_temporaries(path: &Path) -> Result<(), Error> {
     let folder = at(path, TEMPORARY);
     for name in disk::names(&folder)? {
         let file = folder.join(name);
-        std::fs::remove_file(&file).map_err(disk::io_error("remove", &file))?;
+        // An interrupted import leaves a folder.
+        let removed = if file.is_dir() { std::fs::remove_dir_all(&file) } else { std::fs::remove_file(&file) };
+        removed.map_err(disk::io_error("remove", &file))?;
     }
     Ok(())
 }
@@ -413,7 +411,7 @@ pub(crate) mod tests {
         for _ in 0..2 {
             assert!(matches!(dossier.append(Draft::new(Kind::Start)), Err(Error::Stopped { .. })));
             assert!(matches!(dossier.write_checkpoint(), Err(Error::Stopped { .. })));
-            assert!(matches!(dossier.put_blob(b""), Err(Error::Stopped { .. })));
+            assert!(matches!(dossier.collect_garbage(), Err(Error::Stopped { .. })));
         }
         assert!(verify(&path).unwrap().integrity);
     }

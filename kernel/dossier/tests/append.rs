@@ -114,6 +114,7 @@ fn a_refused_entry_leaves_nothing_behind() {
         (Draft { kind: Kind::Redact, ..full() }, "reserved_kind"),
         (Draft { kind: Kind::Sign, ..full() }, "reserved_kind"),
         (Draft { kind: Kind::Fork, ..full() }, "reserved_kind"),
+        (Draft { kind: Kind::Import, ..full() }, "reserved_kind"),
     ];
     for (draft, kind) in refused {
         let error = dossier.append(draft).unwrap_err();
@@ -173,14 +174,15 @@ fn a_blob_is_stored_once_and_named_by_its_content() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("d.fascicolo");
     let mut dossier = Dossier::open(&path, "s").unwrap();
-    let digest = dossier.put_blob(b"abc").unwrap();
-    assert_eq!(digest, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
-    let blobs = vec![("x".into(), b"abc".to_vec())];
-    let seq = dossier.append(Draft { blobs, ..Draft::new(Kind::Criterion) }).unwrap().seq;
-    assert_eq!(dossier.record(seq).unwrap().blobs["x"].blob, digest);
+    let digest = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+    for _ in 0..2 {
+        let blobs = vec![("x".into(), b"abc".to_vec())];
+        let seq = dossier.append(Draft { blobs, ..Draft::new(Kind::Criterion) }).unwrap().seq;
+        assert_eq!(dossier.record(seq).unwrap().blobs["x"].blob, digest);
+    }
     assert_eq!(files(&path.join("blobs")).len(), 1);
     // One that was changed is never silently referred to again.
-    fs::write(path.join("blobs/sha256/ba").join(&digest), "other").unwrap();
+    fs::write(path.join("blobs/sha256/ba").join(digest), "other").unwrap();
     let blobs = vec![("x".into(), b"abc".to_vec())];
     assert!(matches!(dossier.append(Draft { blobs, ..Draft::new(Kind::Criterion) }), Err(Error::BlobLost { .. })));
 }
@@ -194,4 +196,23 @@ fn a_folder_that_holds_something_else_is_left_alone() {
     assert!(matches!(Dossier::read(folder.path()), Err(Error::NotADossier { .. })));
     assert!(matches!(verify(folder.path()), Err(Error::NotADossier { .. })));
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+}
+
+#[test]
+fn blobs_that_no_entry_names_are_collected_and_no_other() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("d.fascicolo");
+    common::small(&path);
+    let named = files(&path.join("blobs"));
+    let unnamed = path.join("blobs/sha256/00").join("00".repeat(32));
+    fs::create_dir_all(unnamed.parent().unwrap()).unwrap();
+    fs::write(&unnamed, "left over").unwrap();
+    fs::write(path.join("blobs/sha256/00/notes.txt"), "not a blob").unwrap();
+    let mut dossier = Dossier::open(&path, "s").unwrap();
+    let collected = dossier.collect_garbage().unwrap();
+    assert_eq!((collected.files, collected.bytes), (1, 9));
+    fs::remove_file(path.join("blobs/sha256/00/notes.txt")).unwrap();
+    assert_eq!(files(&path.join("blobs")), named);
+    assert_eq!(dossier.collect_garbage().unwrap(), fascicolo_dossier::Collected::default());
+    assert!(verify(&path).unwrap().integrity);
 }

@@ -26,6 +26,22 @@ use std::path::PathBuf;
 ///     %dossier redact --entry 12 --field ran --because "…"
 ///                                             delete a value; every proof still verifies
 ///     %dossier export -o case.zip             the case as one file: notebook, log, data, report.html, VERIFY.md
+///     %dossier import case.zip                another machine's case as a parent of this one; nothing of it is run
+///     %dossier gc                             remove stored contents that no entry names
+///
+/// Two machines: A declares reference and criterion and exports; B imports that before it opens its candidate, rebuilds,
+/// and compares. The seal of A counts on B, and what A opened before it sealed stays opened. One case, `a/` beside the
+/// notebook for A's files, verifies as a whole.
+///
+/// In git: keep the folder NAME.fascicolo with the notebook. Put into .gitignore
+///
+///     *.fascicolo/lock
+///     *.fascicolo/place
+///     *.fascicolo/blobs/tmp/
+///
+/// and into .gitattributes `*.fascicolo/** -text merge=binary`, so that no line ending is changed and no two logs are
+/// mixed. Two branches that both went on cannot be merged: keep one, export the other and import it. A checkout is a
+/// copy, and a copy that goes on is a fork with a name of its own.
 #[derive(Debug, Clone, Args)]
 #[command(verbatim_doc_comment)]
 pub struct DossierArgs {
@@ -93,6 +109,17 @@ pub enum DossierWhat {
         #[arg(long, value_name = "MIB", default_value_t = 64)]
         data_limit_mib: u64,
     },
+    /// Join another machine's exported case: verified, never executed, its seals and openings count here
+    Import {
+        /// The file that `dossier export` wrote
+        #[arg(value_name = "ZIP")]
+        case: PathBuf,
+        /// Where its notebook and data go [default: a folder of the case's name]
+        #[arg(long, value_name = "FOLDER")]
+        into: Option<PathBuf>,
+    },
+    /// Remove stored contents that no entry names, left by interrupted writes
+    Gc,
 }
 
 /// Which case file.
@@ -109,7 +136,11 @@ impl DossierWhat {
         match self {
             DossierWhat::Status(place) | DossierWhat::Log(place) => place.path.as_ref(),
             DossierWhat::Show { place, .. } | DossierWhat::Verify { place, .. } => place.path.as_ref(),
-            DossierWhat::Sign { .. } | DossierWhat::Redact { .. } | DossierWhat::Export { .. } => None,
+            DossierWhat::Sign { .. }
+            | DossierWhat::Redact { .. }
+            | DossierWhat::Export { .. }
+            | DossierWhat::Import { .. }
+            | DossierWhat::Gc => None,
         }
     }
 
@@ -119,7 +150,11 @@ impl DossierWhat {
             DossierWhat::Status(_) | DossierWhat::Log(_) | DossierWhat::Show { .. } | DossierWhat::Verify { .. } => {
                 true
             }
-            DossierWhat::Sign { .. } | DossierWhat::Redact { .. } | DossierWhat::Export { .. } => false,
+            DossierWhat::Sign { .. }
+            | DossierWhat::Redact { .. }
+            | DossierWhat::Export { .. }
+            | DossierWhat::Import { .. }
+            | DossierWhat::Gc => false,
         }
     }
 }

@@ -14,6 +14,7 @@ pub mod help;
 pub mod probe;
 pub mod reference;
 pub mod snapshot;
+pub mod why;
 
 pub use cell::{Cell, Magic, split};
 pub use error::MagicError;
@@ -31,6 +32,7 @@ pub enum Action {
     Criterion(criterion::CriterionArgs),
     Declare(declare::DeclareArgs),
     Compare(compare::CompareArgs),
+    Why(why::WhyArgs),
     Dossier(dossier::DossierArgs),
     Help(help::HelpArgs),
 }
@@ -45,6 +47,7 @@ impl Action {
             Action::Criterion(_) => "criterion",
             Action::Declare(_) => "declare",
             Action::Compare(_) => "compare",
+            Action::Why(_) => "why",
             Action::Dossier(_) => "dossier",
             Action::Help(_) => "help",
         }
@@ -59,6 +62,7 @@ impl Action {
             | Action::Probe(_)
             | Action::Declare(_)
             | Action::Compare(_)
+            | Action::Why(_)
             | Action::Dossier(_)
             | Action::Help(_) => false,
         }

@@ -26,6 +26,13 @@ use std::path::PathBuf;
 ///     meaning = "400 texts from ten sections"
 ///     [parameters]
 ///     batch = 32
+///     [[documentation]]                   # what the procedure was taken from
+///     title = "Installing PyTorch"
+///     version = "2.13"
+///     url = "https://…"
+///
+/// `access = "…"` under code, data, weights or sample says how to get it: how to ask for a key, never the key itself.
+/// An export carries these notes.
 ///
 /// Its identity is the SHA-256 of its content, in which every file stands by its digest and not by its place. Code,
 /// data or weights without a revision or fingerprint are accepted with a warning that stays in the case file.

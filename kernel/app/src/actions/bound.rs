@@ -5,7 +5,7 @@
 //! of the log, who signed. Start at [`check`].
 
 use super::export::{self, Data};
-use super::files::Quiet;
+use super::why::Unwatched;
 use crate::failure::Failure;
 use crate::validity::{self, Cell, Compared, Run, Same, Told};
 use fascicolo_dossier::View;
@@ -147,13 +147,8 @@ fn of_cell(log: &View, cell: &Cell, own: &[&Run<'_>], same: &Same<'_>, session: 
 
 /// Every other file: one that the log names, with its digest, or one that is made anew below.
 fn files(log: &View, named: &BTreeMap<String, String>, folder: &Path, notebook: &str, bound: &mut Bound) {
-    let dossier = dossier_name(log);
-    for file in files_below(folder, folder) {
-        let top = file.split('/').next().unwrap_or_default();
-        if top == dossier || top == "log" || file == notebook || export::DERIVED.contains(&file.as_str()) {
-            continue;
-        }
-        match (named.get(&file), file_digest(&folder.join(&file), &Quiet)) {
+    for file in export::case_files(folder, &dossier_name(log)).into_iter().filter(|file| file != notebook) {
+        match (named.get(&file), file_digest(&folder.join(&file), &Unwatched)) {
             (None, _) => bound.fault(&file, "the log names no such file"),
             (Some(_), Err(error)) => bound.fault(&file, format!("it cannot be read: {error}")),
             (Some(sha256), Ok((found, _))) if *sha256 != found => {
@@ -259,21 +254,6 @@ fn first_difference(one: &[u8], other: &[u8]) -> usize {
 
 fn dossier_name(log: &View) -> String {
     log.path().file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default()
-}
-
-fn files_below(folder: &Path, root: &Path) -> Vec<String> {
-    let mut found = Vec::new();
-    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
-        let path = entry.path();
-        if path.is_dir() {
-            found.extend(files_below(&path, root));
-        } else if let Ok(relative) = path.strip_prefix(root) {
-            let parts: Vec<_> = relative.components().map(|c| c.as_os_str().to_string_lossy().into_owned()).collect();
-            found.push(parts.join("/"));
-        }
-    }
-    found.sort();
-    found
 }
 
 #[cfg(test)]

@@ -20,12 +20,20 @@ pub fn look(what: &DossierWhat, path: &Path, here: &Here<'_>) -> Result<Done, Fa
         DossierWhat::Status(_) => Ok(Done::shown("dossier_status", status(&Dossier::read(path)?, here))),
         DossierWhat::Log(_) => Ok(Done::shown("dossier_log", log(&Dossier::read(path)?))),
         DossierWhat::Show { entry, .. } => show(&Dossier::read(path)?, *entry),
+        // An exported case is a file; what is wanted is the same.
+        DossierWhat::Verify { allowed_signers, witness, .. } if path.is_file() => {
+            verify_case(path, allowed_signers.as_deref(), witness.as_deref())
+        }
         DossierWhat::Verify { allowed_signers, witness, .. } => {
             verify(path, allowed_signers.as_deref(), witness.as_deref())
         }
-        DossierWhat::Sign { .. } | DossierWhat::Redact { .. } | DossierWhat::Export { .. } => Err(Failure::usage(
+        DossierWhat::Sign { .. }
+        | DossierWhat::Redact { .. }
+        | DossierWhat::Export { .. }
+        | DossierWhat::Import { .. }
+        | DossierWhat::Gc => Err(Failure::usage(
             "writes",
-            "this changes or exports the case file",
+            "this changes or exports a case file",
             "run it in a session of that case file",
         )),
     }
@@ -50,6 +58,12 @@ pub fn redact(session: &mut Session, entry: u64, field: &str, because: &str) -> 
         "dossier_redact",
         json!({ "entry": appended.seq, "redacted": { "entry": entry, "field": field }, "because": because, "root": appended.root_hex }),
     ))
+}
+
+/// Removes blobs that no entry names.
+pub fn collect(session: &mut Session) -> Result<Done, Failure> {
+    let collected = session.dossier.collect_garbage()?;
+    Ok(Done::shown("dossier_gc", json!({ "files": collected.files, "bytes": collected.bytes })))
 }
 
 fn readable(what: &str, path: &Path) -> Result<String, Failure> {
@@ -84,8 +98,45 @@ fn status(log: &View, here: &Here<'_>) -> Value {
     json!({
         "path": log.path().display().to_string(), "origin": log.origin(), "entries": log.size(), "root": log.root_hex(),
         "sessions": sessions.len(), "reference": ledger::reference(log).map(|r| r.name), "verdicts": verdicts,
-        "opened_without_verdict": unjudged, "blobs_bytes": folder_bytes(&log.path().join("blobs")),
+        "opened_without_verdict": unjudged, "imported": log.parents().len(), "sizes": sizes(log),
         "validity": standing::validity(log, here),
+    })
+}
+
+/// What the case file weighs, and how it grew: bytes of blobs that each of the last sessions was the first to name.
+fn sizes(log: &View) -> Value {
+    let path = log.path();
+    let length = |name: &str| std::fs::metadata(path.join(name)).map_or(0, |m| m.len());
+    let named: BTreeSet<&str> = log.blob_names().collect();
+    let contents = path.join("blobs").join("sha256");
+    let unnamed = files_of_blobs(&contents).filter(|(name, _)| !named.contains(name.as_str()));
+    let (mut seen, mut growth): (BTreeSet<&str>, Vec<(&str, &str, u64)>) = Default::default();
+    for record in log.records() {
+        let private = record.committed.values().filter(|c| c.blob).map(|c| (c.commit.as_str(), c.bytes));
+        let new = record.blobs.values().map(|b| (b.blob.as_str(), b.bytes)).chain(private);
+        let new: u64 = new.filter(|(name, _)| seen.insert(name)).map(|(_, bytes)| bytes).sum();
+        match growth.iter_mut().rfind(|(session, _, _)| *session == record.session) {
+            Some((_, _, bytes)) => *bytes += new,
+            None => growth.push((&record.session, &record.wall, new)),
+        }
+    }
+    let last = growth.len().saturating_sub(SESSIONS);
+    json!({
+        "log_bytes": length("entries.jsonl"), "disclosures_bytes": length("disclosures/values.jsonl"),
+        "blobs_bytes": folder_bytes(&path.join("blobs")), "parents_bytes": folder_bytes(&path.join("parents")),
+        "unnamed_bytes": unnamed.map(|(_, bytes)| bytes).sum::<u64>(),
+        "growth": growth[last..].iter().map(|(_, since, bytes)| json!({ "since": since, "blobs_bytes": bytes })).collect::<Value>(),
+    })
+}
+
+/// Sessions whose growth a status tells.
+const SESSIONS: usize = 5;
+
+/// Name and length of every blob.
+fn files_of_blobs(folder: &Path) -> impl Iterator<Item = (String, u64)> {
+    let folders = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    folders.flat_map(|folder| std::fs::read_dir(folder.path()).into_iter().flatten().flatten()).map(|file| {
+        (file.file_name().to_string_lossy().into_owned(), file.metadata().map_or(0, |metadata| metadata.len()))
     })
 }
 
@@ -102,7 +153,7 @@ fn verdict(log: &View, record: &Record) -> Value {
 
 /// The candidate as the user named it, where that is still disclosed; else by its digest.
 fn candidate(log: &View, record: &Record) -> String {
-    let opened = ledger::opening(log, record);
+    let opened = if record.kind == Kind::Opened { Some(record) } else { ledger::opening(log, record) };
     let path = opened.and_then(|r| log.value(r.seq, "candidate.path").ok().flatten());
     let digest = record.reads.iter().find(|f| f.role == "candidate").map(|f| short(&f.sha256)).unwrap_or_default();
     path.unwrap_or(digest)
@@ -140,15 +191,16 @@ fn folder_bytes(folder: &Path) -> u64 {
 }
 
 fn log(log: &View) -> Value {
-    log.records()
-        .map(
-            |r| json!({ "seq": r.seq, "kind": r.kind, "status": r.status, "wall": r.wall, "summary": summary(log, r) }),
-        )
-        .collect()
+    let line = |r: &Record| {
+        let from = r.from.as_ref().map(|from| format!(" [of an imported case: its entry {}]", from.seq));
+        let summary = summary(log, r) + &from.unwrap_or_default();
+        json!({ "seq": r.seq, "kind": r.kind, "status": r.status, "wall": r.wall, "summary": summary })
+    };
+    log.records().map(line).collect()
 }
 
 /// One line about an entry, from what is still disclosed.
-fn summary(log: &View, record: &Record) -> String {
+pub fn summary(log: &View, record: &Record) -> String {
     let body = |key: &str| record.body[key].as_str().unwrap_or_default().to_owned();
     match record.kind {
         Kind::Start => match log.value(record.seq, "ran") {
@@ -183,8 +235,11 @@ fn summary(log: &View, record: &Record) -> String {
         }
         Kind::Probe => format!("require {}", body("require")),
         Kind::Snapshot => short(&body("digest")),
-        Kind::Import => format!("of {} {}", body("origin"), short(&body("root"))),
         Kind::Replay => format!("of {} {}", body("origin"), short(&body("root"))),
+        Kind::Import => {
+            let of = |key: &str| record.body["parent"][key].as_str().unwrap_or_default().to_owned();
+            format!("{} {}", of("origin"), short(&of("root")))
+        }
         Kind::Log | Kind::End | Kind::Recover | Kind::Redact | Kind::Fork | Kind::Sign => String::new(),
     }
 }
@@ -195,6 +250,9 @@ fn short(digest: &str) -> String {
 
 /// Checks an exported case: unpacks it into a folder of its own, looks, and takes the folder away.
 pub fn verify_case(case: &Path, allowed: Option<&Path>, witness: Option<&Path>) -> Result<Done, Failure> {
+    if case.is_dir() {
+        return verify(case, allowed, witness);
+    }
     let folder = tempfile::tempdir().map_err(|e| Failure {
         standing: Standing::CannotTell,
         ..Failure::refused("no_folder", format!("a temporary folder cannot be made: {e}"), "check the space in TMPDIR")
@@ -255,7 +313,7 @@ fn verify(path: &Path, allowed: Option<&Path>, witness: Option<&Path>) -> Result
         unwitnessed.map(|what| (what.clone(), json!({ "entry": null, "file": "entries.jsonl", "what": what }))),
     );
     let result = json!({
-        "signatures": verification.signatures, "witness": witness, "holds": faults.is_empty(), "integrity": verification.integrity, "order": verification.integrity && order.is_empty(),
+        "signatures": verification.signatures, "parents": verification.parents, "witness": witness, "holds": faults.is_empty(), "integrity": verification.integrity, "order": verification.integrity && order.is_empty(),
         "path": path.display().to_string(), "origin": verification.origin,
         "entries": verification.entries, "root": verification.root,
         "faults": faults.iter().map(|(_, fault)| fault.clone()).collect::<Value>(),

@@ -218,8 +218,19 @@ fn data(log: &View, folder: &Path, limit: u64) -> Vec<Data> {
 /// with.
 pub(super) fn named_files(log: &View) -> BTreeMap<String, String> {
     let mut named: BTreeMap<String, String> = BTreeMap::new();
-    for record in log.records() {
+    // What is repeated of an imported case names files of the other machine; the import says where they are here.
+    for record in log.records().filter(|r| r.from.is_none()) {
         match record.kind {
+            Kind::Import => {
+                let Ok(import) = stored(log, record.seq) else { continue };
+                for (path, sha256) in import["files"].as_object().into_iter().flatten() {
+                    named.insert(plain(path), sha256.as_str().unwrap_or_default().to_owned());
+                }
+                let case = record.reads.iter().find(|f| f.role == "case");
+                if let (Some(path), Some(case)) = (import["case"].as_str(), case) {
+                    named.insert(plain(path), case.sha256.clone());
+                }
+            }
             Kind::Opened => {
                 for role in ["reference", "candidate"] {
                     let path = log.value(record.seq, &format!("{role}.path")).ok().flatten();
@@ -279,6 +290,31 @@ fn tells_too_much(bytes: &[u8]) -> bool {
     crate::session::mask(&text) != text
 }
 
+/// What a case holds besides its log and what is derived from it, by its path below `data/`.
+pub fn case_files(data_folder: &Path, dossier: &str) -> Vec<String> {
+    let mut files = files_below(data_folder, data_folder);
+    files.retain(|file| {
+        let top = file.split('/').next().unwrap_or_default();
+        top != dossier && top != "log" && !DERIVED.contains(&file.as_str())
+    });
+    files
+}
+
+fn files_below(folder: &Path, root: &Path) -> Vec<String> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            found.extend(files_below(&path, root));
+        } else if let Ok(relative) = path.strip_prefix(root) {
+            let parts: Vec<_> = relative.components().map(|c| c.as_os_str().to_string_lossy().into_owned()).collect();
+            found.push(parts.join("/"));
+        }
+    }
+    found.sort();
+    found
+}
+
 /// The case as the report reads it.
 fn case(log: &View, name: &str) -> Result<Value, Failure> {
     // What was redacted is not there, and the report says so.
@@ -292,14 +328,43 @@ fn case(log: &View, name: &str) -> Result<Value, Failure> {
         let entry = criterion["entry"].as_u64().unwrap_or_default();
         criterion["source"] = json!(log.value(entry, "source")?);
     }
-    let reference = ledger::reference(log).and_then(|r| stored(log, r.entry).ok());
+    let reference = reference(log);
     let sessions: std::collections::BTreeSet<&str> = log.records().map(|r| r.session.as_str()).collect();
     Ok(json!({
         "name": name, "origin": log.origin(), "entries": log.size(), "root": log.root_hex(), "sessions": sessions.len(),
         "access": reference.as_ref().map(access), "reference": reference,
         "snapshots": of(Kind::Snapshot), "probes": of(Kind::Probe), "criteria": criteria,
         "declarations": of(Kind::Declare), "verdicts": of(Kind::Verdict), "failures": failures,
+        "imported": imported(log)?,
     }))
+}
+
+/// What the imported cases say of themselves: each by its last import, with its environment and its verdicts.
+fn imported(log: &View) -> Result<Vec<Value>, Failure> {
+    let parents = log.parents();
+    let mut told = Vec::new();
+    for (at, parent) in parents.iter().enumerate() {
+        if parents[at + 1..].iter().any(|later| later.folder == parent.folder) {
+            continue;
+        }
+        let theirs = fascicolo_dossier::Dossier::read(&parent.folder)?;
+        let of = |kind: Kind| -> Vec<Value> {
+            let records = theirs.records().filter(|r| r.kind == kind && r.from.is_none());
+            records.map(|r| json!({ "entry": r.seq, "wall": r.wall, "result": stored(&theirs, r.seq).ok() })).collect()
+        };
+        told.push(json!({
+            "entry": parent.entry, "name": stored(log, parent.entry).ok().map(|r| r["name"].clone()),
+            "origin": parent.state.origin, "entries": parent.state.size, "root": fascicolo_dossier::to_hex(&parent.state.root),
+            "reference": ledger::reference(&theirs).and_then(|r| stored(&theirs, r.entry).ok()),
+            "snapshots": of(Kind::Snapshot), "probes": of(Kind::Probe), "verdicts": of(Kind::Verdict),
+        }));
+    }
+    Ok(told)
+}
+
+/// The reference in force, where it is still disclosed.
+fn reference(log: &View) -> Option<Value> {
+    stored(log, ledger::reference(log)?.entry).ok()
 }
 
 fn failure(log: &View, record: &Record) -> Value {
@@ -355,6 +420,14 @@ fn verify_page(name: &str, dossier: &Path, log: &View, data: &[Data], notebook: 
              `fascicolo dossier verify --witness CHECKPOINT`.\n";
     if let Some(notebook) = notebook {
         page += &format!("\nTo run it again, in a copy of `data/`: `fascicolo run {notebook}`.\n");
+    }
+    let access = reference(log).as_ref().map(access).unwrap_or_default();
+    if !access.is_empty() {
+        page += "\n## How to get what the case only names\n\n";
+        for note in access {
+            page += &format!("- {note}\n");
+        }
+        page += "\nNo key, token or password is in this case.\n";
     }
     let left: Vec<&Data> = data.iter().filter(|d| !d.taken).collect();
     if !left.is_empty() {

@@ -28,17 +28,6 @@ impl Watch for Watching<'_> {
     }
 }
 
-/// Tells nobody, and is stopped by nobody.
-pub struct Quiet;
-
-impl Watch for Quiet {
-    fn progress(&self, _done: u64, _total: u64) {}
-
-    fn interrupted(&self) -> bool {
-        false
-    }
-}
-
 /// SHA-256 and length of a file; of a folder of parts, over the list of its files' digests and names.
 pub fn bytes_digest(path: &Path, watch: &dyn Watch) -> Result<(String, u64), Failure> {
     let whole = seen("", path, watch)?.swap_remove(0);

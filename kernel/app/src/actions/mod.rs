@@ -8,10 +8,12 @@ mod dossier;
 mod export;
 mod figures;
 mod files;
+mod import;
 mod probe;
 mod reference;
 mod snapshot;
 mod standing;
+mod why;
 
 pub use dossier::verify_case;
 pub use probe::STAGE_COMMAND as PROBE_STAGE;
@@ -70,6 +72,11 @@ pub fn perform(session: &mut Session, magic: &Magic, place: &Place, front: &dyn 
         Action::Criterion(args) => criterion::perform(session, args, body, place, front),
         Action::Declare(args) => declare::perform(session, args, place),
         Action::Compare(args) => compare::perform(session, args, place, front),
+        Action::Why(args) => {
+            let what = "looking for differing rows".to_owned();
+            let watch = files::Watching { what, front, interrupt: session.interrupt.clone() };
+            why::look(&session.dossier, args, &session.folder, &watch)
+        }
         Action::Dossier(args) => {
             // What was written so far is under a checkpoint before anybody looks at it.
             session.close()?;
@@ -77,6 +84,8 @@ pub fn perform(session: &mut Session, magic: &Magic, place: &Place, front: &dyn 
             match &args.what {
                 DossierWhat::Sign { ssh } => dossier::sign(session, ssh),
                 DossierWhat::Redact { entry, field, because } => dossier::redact(session, *entry, field, because),
+                DossierWhat::Import { case, into } => import::perform(session, case, into.as_deref(), place, front),
+                DossierWhat::Gc => dossier::collect(session),
                 DossierWhat::Export { output, notebook, data_limit_mib } => {
                     let data_limit_bytes = data_limit_mib.saturating_mul(1 << 20);
                     export::perform(
@@ -118,6 +127,11 @@ pub fn perform_reading(action: &Action, default_dossier: &Path, front: &dyn Fron
             Some(dossier::look(&args.what, &path, &Here { folders, session: None, watch: &watch }))
         }
         Action::Help(args) => Some(help(args.magic.as_deref())),
+        Action::Why(args) => Some(
+            Dossier::read(default_dossier)
+                .map_err(Failure::from)
+                .and_then(|log| why::look(&log, args, Path::new(""), &why::Unwatched)),
+        ),
         Action::Criterion(args) if !args.defines() => Some(criterion::look(args, read(default_dossier).as_ref())),
         Action::Reference(args) if args.what == ReferenceWhat::Show => Some(
             Dossier::read(default_dossier)

@@ -13,7 +13,7 @@ use fascicolo_contract::Standing;
 use fascicolo_dossier::{FileSeen, Kind, View};
 use fascicolo_embeddings::{Columns, Comparison};
 use fascicolo_magics::reference::{ReferenceArgs, ReferenceWhat};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 
@@ -32,6 +32,18 @@ struct Form {
     sample: Option<Asset>,
     parameters: Option<toml::Table>,
     determinism: Option<toml::Table>,
+    #[serde(default)]
+    documentation: Vec<Document>,
+}
+
+/// Documentation that was consulted.
+#[derive(Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+struct Document {
+    title: String,
+    version: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    url: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, Deserialize)]
@@ -154,6 +166,9 @@ fn new(
         "goal": form.goal.name(), "output": output, "code": code, "data": data, "weights": weights, "sample": sample,
         "parameters": form.parameters, "preprocessing": form.preprocessing, "determinism": form.determinism,
     });
+    if !form.documentation.is_empty() {
+        result["documentation"] = json!(form.documentation);
+    }
     let identity = identity(&result)?;
     let current = ledger::reference(&session.dossier).filter(|r| r.identity == identity && r.name == name);
     // What was redacted is entered afresh; the identity is the same.

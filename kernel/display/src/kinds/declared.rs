@@ -20,6 +20,9 @@ pub fn reference(v: &Value) -> Doc {
     for part in ["sample", "code", "data", "weights", "parameters", "preprocessing"] {
         facts.push(Fact::new(part, part_of_reference(v, part)));
     }
+    if !list(v, "documentation").is_empty() {
+        facts.push(Fact::new("documentation", documentation(v)));
+    }
     doc.facts(facts);
     doc.facts(vec![
         Fact::digest("identity", text(v, "identity")),
@@ -27,6 +30,15 @@ pub fn reference(v: &Value) -> Doc {
     ]);
     doc.items(warnings(v));
     doc
+}
+
+/// `Installing PyTorch, version 2.13, https://…`
+fn documentation(v: &Value) -> String {
+    let one = |d: &Value| {
+        let url = maybe(d, "url").map(|url| format!(", {url}")).unwrap_or_default();
+        format!("{}, version {}{url}", text(d, "title"), text(d, "version"))
+    };
+    list(v, "documentation").iter().map(one).collect::<Vec<_>>().join("; ")
 }
 
 fn part_of_reference(v: &Value, part: &str) -> String {

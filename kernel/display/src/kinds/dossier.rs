@@ -17,7 +17,7 @@ pub fn status(v: &Value) -> Doc {
         Fact::digest("root", text(v, "root")),
         Fact::new("reference", text(v, "reference")),
         Fact::new("sessions", count(v, "sessions")),
-        Fact::new("blobs", format!("{} bytes", count(v, "blobs_bytes"))),
+        Fact::new("size", sizes(v)),
     ];
     match at(v, "verdicts") {
         Some(Value::Array(all)) if all.is_empty() => facts.push(Fact::new("verdicts", "none yet")),
@@ -44,6 +44,37 @@ pub fn status(v: &Value) -> Doc {
         validity::answers(badge, &mut doc);
     }
     doc
+}
+
+/// What the case file weighs and how it grew.
+fn sizes(v: &Value) -> String {
+    let bytes = |key: &str| at(v, &format!("sizes.{key}")).and_then(Value::as_u64);
+    let Some(log) = bytes("log_bytes") else { return NOT_RECORDED.to_owned() };
+    let mut parts = vec![format!("log {}", readable(log + bytes("disclosures_bytes").unwrap_or_default()))];
+    for (name, key) in [("blobs", "blobs_bytes"), ("imported cases", "parents_bytes")] {
+        parts.extend(bytes(key).filter(|n| *n > 0).map(|n| format!("{name} {}", readable(n))));
+    }
+    let growth: Vec<u64> = list(v, "sizes.growth").iter().filter_map(|g| at(g, "blobs_bytes")?.as_u64()).collect();
+    if growth.len() > 1 {
+        let growth: Vec<String> = growth.into_iter().map(readable).collect();
+        parts.push(format!("blobs grew in the last sessions by {}", growth.join(", ")));
+    }
+    if let Some(unnamed) = bytes("unnamed_bytes").filter(|n| *n > 0) {
+        parts.push(format!("{} that no entry names: %dossier gc removes them", readable(unnamed)));
+    }
+    parts.join("; ")
+}
+
+/// Bytes in the unit that leaves one to three digits before the point.
+fn readable(bytes: u64) -> String {
+    let (mut value, mut unit) = (bytes as f64, "B");
+    for next in ["KiB", "MiB", "GiB", "TiB"] {
+        if value < 1024.0 {
+            break;
+        }
+        (value, unit) = (value / 1024.0, next);
+    }
+    if unit == "B" { format!("{bytes} B") } else { format!("{value:.1} {unit}") }
 }
 
 fn mark(verdict: &Value) -> Mark {
@@ -176,6 +207,39 @@ pub fn exported(v: &Value) -> Doc {
     doc
 }
 
+pub fn imported(v: &Value) -> Doc {
+    let word = if flag(v, "already") == Some(true) { "IMPORTED BEFORE" } else { "IMPORTED" };
+    let mut doc = Doc::titled(word, Tone::Good, text(v, "name"));
+    let mut facts = vec![
+        Fact::new("case", text(v, "case")),
+        Fact::new("origin", text(v, "origin")),
+        Fact::new("entries", format!("{}, {} of them entered here again", count(v, "entries"), count(v, "repeated"))),
+        Fact::digest("root", text(v, "root")),
+        Fact::new("reference", maybe(v, "reference.name").unwrap_or_else(|| "none".to_owned())),
+        Fact::new("verdicts there", count(v, "verdicts")),
+        Fact::new("its files are in", text(v, "folder")),
+    ];
+    if let Some(gone) = at(v, "redacted").and_then(Value::as_u64).filter(|n| *n > 0) {
+        facts.push(Fact::new("redacted there since", format!("{gone} values, now gone here, too")));
+    }
+    doc.facts(facts);
+    let seals = list(v, "seals").iter().map(|seal| {
+        let parameters = maybe(seal, "parameters").map(|p| format!(" ({p})")).unwrap_or_default();
+        Item::new(Mark::Open, format!("sealed there: {}{parameters}", text(seal, "criterion")))
+    });
+    doc.items(seals.collect());
+    doc.say(
+        "It was verified and nothing of it was executed. Its reference, criteria and seals count here from now on; a \
+         candidate that was opened here before is post hoc under them.",
+    );
+    doc
+}
+
+pub fn collected(v: &Value) -> Doc {
+    let about = format!("{} contents that no entry names, {} bytes", count(v, "files"), count(v, "bytes"));
+    Doc::titled("REMOVED", Tone::Plain, about)
+}
+
 /// One entry, with everything that is disclosed of it.
 pub fn entry(v: &Value) -> Doc {
     let mut doc = Doc::titled(format!("ENTRY {}", text(v, "seq")), Tone::Plain, text(v, "kind"));
@@ -224,6 +288,22 @@ pub fn verification(v: &Value) -> Doc {
         Item::new(mark, format!("signed over {} entries by {who}, {}", count(s, "size"), text(s, "fingerprint")))
     });
     doc.items(signatures.collect());
+    let parents = list(v, "parents").iter().map(|p| {
+        let (mark, word) = match flag(p, "integrity") {
+            Some(true) => (Mark::Passed, "is as it was"),
+            _ => (Mark::Failed, "is not as it was"),
+        };
+        let signed: Vec<String> = list(p, "signatures").iter().filter_map(|s| maybe(s, "known")).collect();
+        let signed = if signed.is_empty() { String::new() } else { format!(", signed by {}", signed.join(", ")) };
+        let what = format!(
+            "the case imported in entry {}, {} entries of {}, {word}{signed}",
+            text(p, "entry"),
+            count(p, "entries"),
+            text(p, "origin")
+        );
+        Item::new(mark, what)
+    });
+    doc.items(parents.collect());
     if flag(v, "witness.holds") == Some(true) {
         let seen = format!("goes on from the {} entries that an outside witness saw", count(v, "witness.entries"));
         doc.items(vec![Item::new(Mark::Passed, seen)]);

@@ -10,6 +10,7 @@ mod probe;
 mod structure;
 pub mod validity;
 mod verdict;
+mod why;
 
 use serde_json::Value;
 
@@ -28,10 +29,13 @@ pub fn document(kind: &str, result: &Value) -> Option<Doc> {
         "dossier_log" => dossier::log(result),
         "dossier_sign" => dossier::signed(result),
         "dossier_redact" => dossier::redacted(result),
+        "dossier_import" => dossier::imported(result),
+        "dossier_gc" => dossier::collected(result),
         "dossier_export" => dossier::exported(result),
         "replay" => dossier::replay(result),
         "dossier_entry" => dossier::entry(result),
         "dossier_verify" => dossier::verification(result),
+        "why" => why::document(result),
         "help" => general::help(result),
         "error" => general::error(result),
         _ => return None,

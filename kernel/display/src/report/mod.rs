@@ -8,6 +8,7 @@
 mod answer;
 mod case;
 mod check;
+mod imported;
 mod parts;
 mod unchecked;
 
@@ -35,21 +36,25 @@ const STYLE: &str = include_str!("page.css");
 /// - `validity`: whether the notebook stands for what ran: `badge`, and `answers`, a list of
 ///   `{"question", "state", "reason", "details"}`;
 /// - `generator`: name and version of the program, for whoever makes the page again;
+/// - `imported`: cases of other machines, `{"entry", "name", "origin", "entries", "root", "reference", "snapshots",
+///   "probes", "verdicts"}`, the last four as here;
 /// - `access`: texts that say how to get what the case only names.
 ///
 /// The same case gives the same bytes. The page is well-formed XML. Never panics, whatever the records hold.
 pub fn report(case: &Value) -> String {
     let name = maybe(case, "name").unwrap_or_else(|| "a case without a name".to_owned());
-    let sections: [(&str, &str, String); 8] = [
+    let mut sections: Vec<(&str, &str, String)> = vec![
         ("validity", "Does this notebook still stand for what ran?", parts::validity(case)),
         ("reference", "What had to be reproduced", parts::reference(case)),
         ("conditions", "Under which conditions", parts::conditions(case)),
         ("criterion", "What counted as the same, and why", parts::criterion(case)),
         ("verdicts", "What was found", parts::verdicts(case)),
         ("attempts", "All attempts, with those that failed", parts::attempts(case)),
+        ("imported", "What came from other machines", imported::part(case)),
         ("not-checked", "What was not checked", unchecked::part(case)),
         ("check", "How to check this yourself", check::part(case)),
     ];
+    sections.retain(|(id, _, inner)| *id != "imported" || !inner.is_empty());
     let links: String = sections.iter().map(|(id, title, _)| format!("<a href=\"#{id}\">{title}</a> ")).collect();
     let told: String = sections
         .iter()

@@ -25,12 +25,12 @@ fn alarm(sentence: String) -> String {
     bare(|doc| doc.blocks.push(Block::Alarm(sentence)))
 }
 
-fn heading(words: &str) -> String {
+pub fn heading(words: &str) -> String {
     format!("<h3><bdi>{}</bdi></h3>\n", escape(&line(words)))
 }
 
 /// The record as every display shows it.
-fn card(kind: &str, record: &Value) -> String {
+pub fn card(kind: &str, record: &Value) -> String {
     let doc = kinds::document(kind, record).map(|doc| html::write(&doc));
     doc.map_or_else(String::new, |text| format!("{text}\n"))
 }

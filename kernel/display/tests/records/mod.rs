@@ -162,12 +162,30 @@ pub fn snapshot() -> Value {
 pub fn status() -> Value {
     json!({"path": "quickstart.fascicolo", "origin": "fascicolo/quickstart", "entries": 17, "root": digest(6), "sessions": 2,
         "verdicts": [{"entry": 15, "verdict": "pass", "post_hoc": false, "criterion": "cosine"},
-                     {"entry": 16, "verdict": "fail", "post_hoc": true, "criterion": "cosine"}], "blobs_bytes": 1234567})
+                     {"entry": 16, "verdict": "fail", "post_hoc": true, "criterion": "cosine"}], "sizes": {"log_bytes": 52000, "disclosures_bytes": 9000, "blobs_bytes": 1234567, "parents_bytes": 0, "unnamed_bytes": 12, "growth": [{"since": "2026-01-01T00:00:00.000Z", "blobs_bytes": 1000}, {"since": "2026-01-02T00:00:00.000Z", "blobs_bytes": 234567}]}})
 }
 
 pub fn log() -> Value {
     json!([{"seq": 0, "kind": "start", "status": null, "wall": "2026-03-01T10:00:00Z", "summary": "%reference new"},
            {"seq": 1, "kind": "end", "status": "ok", "wall": "2026-03-01T10:00:01Z", "summary": "reference debian-sections"}])
+}
+
+pub fn why() -> Value {
+    json!({
+        "a": {"entry": 12, "name": "entry 12", "kind": "verdict", "log": "fascicolo/00"},
+        "b": {"entry": 31, "name": "entry 31", "kind": "verdict", "log": "fascicolo/00"},
+        "outcome": {"state": "differ", "sentence": "the candidates differ; the verdicts differ: pass, fail",
+            "detail": "1 of 393 rows differ, in 384 of 384 values a row: `x11`"},
+        "classes": [
+            {"class": "software", "state": "equal", "because": "all that is recorded of it is equal", "differences": [], "missing": []},
+            {"class": "inputs", "state": "differs", "because": "1 thing is recorded as different", "missing": [],
+             "differences": [{"what": "data `texts`", "a": format!("texts.tsv, SHA-256 {}", digest(7)), "detail": "1 of 400 rows differ: `x11`",
+                "b": format!("texts.tsv, SHA-256 {}", digest(8)), "read_from": {"a": "reference of entry 3", "b": "reference of entry 20"}}]},
+            {"class": "conditions", "state": "cannot_tell", "because": "nothing is recorded as different, but not all of it was recorded",
+             "differences": [], "missing": ["devices and drivers: no probe was recorded before entry 12 (%probe records one)"]}],
+        "not_recorded": ["container", "locale"], "attributed": null,
+        "conclusion": "The only thing recorded as different is the inputs (data `texts`)."
+    })
 }
 
 pub fn help() -> Value {
@@ -195,6 +213,7 @@ pub fn all() -> Vec<(&'static str, Value)> {
         ("snapshot", snapshot()),
         ("dossier_status", status()),
         ("dossier_log", log()),
+        ("why", why()),
         ("help", help()),
         ("error", error()),
     ]

@@ -19,7 +19,7 @@ use super::plan::{self, Planned};
 use crate::checkpoint::Checkpoint;
 use crate::disk;
 use crate::error::Error;
-use crate::layout::{BLOBS, CHECKPOINT, CONTENT, DISCLOSURES, ENTRIES, SIGNATURES, at};
+use crate::layout::{BLOBS, CHECKPOINT, CONTENT, DISCLOSURES, ENTRIES, PARENTS, SIGNATURES, at};
 use crate::tree::{Hash, to_hex};
 
 /// The folder of the tiles, below `data/`.
@@ -153,7 +153,7 @@ fn plan_log(dossier: &Path) -> Result<(Vec<Planned>, plan::Log), BundleError> {
 fn plan_dossier(dossier: &Path, name: &str) -> Result<Vec<Planned>, BundleError> {
     let mut found = vec![ENTRIES.to_owned(), CHECKPOINT.to_owned()];
     is_folder(&at(dossier, BLOBS))?;
-    for folder in [CONTENT, DISCLOSURES, SIGNATURES] {
+    for folder in [CONTENT, DISCLOSURES, SIGNATURES, PARENTS] {
         collect(dossier, folder, &mut found)?;
     }
     found.into_iter().map(|path| source(&at(dossier, &path), format!("{PAYLOAD}/{name}/{path}"))).collect()

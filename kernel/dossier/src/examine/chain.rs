@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::Slot;
 use crate::checkpoint::Checkpoint;
 use crate::fault::Faults;
-use crate::fork::Fork;
+use crate::fork::{Fork, origin_hex, parent_of};
 use crate::layout::{CHECKPOINT, ENTRIES};
 use crate::record::{FORMATS, Kind, Record, Redaction, no_prev};
 use crate::state::missing;
@@ -243,7 +243,7 @@ pub(super) fn forks(slots: &[Slot], faults: &mut Faults) {
             continue;
         }
         match own {
-            Some(own) if is_origin(own) && !origins.contains(&own) => origins.push(own),
+            Some(own) if origin_hex(own).is_some() && !origins.contains(&own) => origins.push(own),
             _ => faults.add(entry, ENTRIES, "forks the log, but gives it no origin of its own"),
         }
         let Some(parent) = fork.parent.as_ref().filter(|parent| (1..=*seq as u64).contains(&parent.size)) else {
@@ -260,9 +260,33 @@ pub(super) fn forks(slots: &[Slot], faults: &mut Faults) {
     }
 }
 
-fn is_origin(origin: &str) -> bool {
-    let hex = |c: char| c.is_ascii_digit() || ('a'..='f').contains(&c);
-    origin.strip_prefix("fascicolo/").is_some_and(|name| name.len() == 32 && name.chars().all(hex))
+/// An import names the log that it joins; an entry repeats only what a log joined before it holds.
+pub(super) fn imports(slots: &[Slot], faults: &mut Faults) {
+    let mut joined: BTreeMap<String, u64> = BTreeMap::new();
+    let mut unsure = false;
+    for (seq, slot) in slots.iter().enumerate() {
+        let Some(record) = slot.record.as_ref().filter(|_| !faults.of_entry(seq)) else {
+            // It may have been an import before it was changed.
+            unsure = true;
+            continue;
+        };
+        let entry = Some(seq as u64);
+        if record.kind == Kind::Import {
+            match parent_of(record).filter(|parent| parent.size > 0 && origin_hex(&parent.origin).is_some()) {
+                Some(parent) => {
+                    let size = joined.entry(parent.origin).or_default();
+                    *size = parent.size.max(*size);
+                }
+                None => faults.add(entry, ENTRIES, "imports a log, but does not name it"),
+            }
+        }
+        if let Some(from) = record.from.as_ref().filter(|_| !unsure)
+            && joined.get(&from.origin).is_none_or(|size| from.seq >= *size)
+        {
+            let what = format!("repeats entry {} of {}, which no import before it joined", from.seq, from.origin);
+            faults.add(entry, ENTRIES, what);
+        }
+    }
 }
 
 /// What a redaction names must be a private value of an entry before it.

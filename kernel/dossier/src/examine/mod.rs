@@ -106,6 +106,7 @@ fn examine_once(dossier: &Path, extent: Extent<'_>) -> Result<Examination, Error
     chain::places(&slots, &mut faults);
     chain::redactions(&slots, &mut faults);
     chain::forks(&slots, &mut faults);
+    chain::imports(&slots, &mut faults);
 
     let commitments = Commitments::of(&slots, &faults);
     let disclosed = values::check(&values, settled, &slots, &commitments, &mut faults, &mut notes);

@@ -3,7 +3,7 @@
 //! The leaf keeps the salted commitment, so that every hash and proof stays as it is. Once the salt is gone nobody
 //! can tell the value from the commitment. What the disk keeps of deleted bytes is beyond this program.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{Appended, Dossier};
 use crate::blobs;
@@ -25,16 +25,22 @@ impl Dossier {
     pub fn redact(&mut self, seq: u64, field: &str, why: &str) -> Result<Appended, Error> {
         self.transaction(|dossier| {
             dossier.check_redactable(seq, field)?;
-            let draft = Draft {
-                private: vec![("why".to_owned(), why.to_owned())],
-                body: json!({"redacts": [{"seq": seq, "field": field}]}),
-                ..Draft::new(Kind::Redact)
-            };
-            let entry = prepare(draft, &dossier.view.state, &dossier.session, dossier.mono_us())?;
-            let appended = dossier.write(entry)?;
-            dossier.finish_redactions()?;
-            Ok(appended)
+            dossier.take_out(&[(seq, field.to_owned())], why)
         })
+    }
+
+    /// Appends the entry that takes out these values, and deletes them. The caller holds the lock.
+    pub(super) fn take_out(&mut self, keys: &[Key], why: &str) -> Result<Appended, Error> {
+        let redacts: Vec<Value> = keys.iter().map(|(seq, field)| json!({ "seq": seq, "field": field })).collect();
+        let draft = Draft {
+            private: vec![("why".to_owned(), why.to_owned())],
+            body: json!({ "redacts": redacts }),
+            ..Draft::new(Kind::Redact)
+        };
+        let entry = prepare(draft, &self.view.state, &self.session, self.mono_us())?;
+        let appended = self.write(entry)?;
+        self.finish_redactions()?;
+        Ok(appended)
     }
 
     fn check_redactable(&self, seq: u64, field: &str) -> Result<(), Error> {
@@ -49,6 +55,10 @@ impl Dossier {
         let Some(committed) = record.committed.get(field) else {
             return Err(Error::NoSuchValue { seq, field: field.to_owned() });
         };
+        if let Some(from) = &record.from {
+            let (field, origin) = (field.to_owned(), from.origin.clone());
+            return Err(Error::RedactAtItsSource { seq, field, origin });
+        }
         if matches!(record.kind, Kind::Log | Kind::Redact | Kind::Sign) {
             return refused("the entry is one that the log writes about itself");
         }

@@ -2,12 +2,16 @@
 //!
 //! The run gets nothing from here but what is listed before it starts: an environment of a few variables, a home and a
 //! temporary folder of its own, and, where the kernel has Landlock, no file but the new folder, the system, the Rust
-//! toolchain and the Python interpreter. A variable of an old session or a forgotten file then fails it by name.
+//! toolchain and the Python interpreter, and no network unless the notebook asks for crates or the user allows it. A
+//! variable of an old session or a forgotten file then fails it by name. What each cell showed is compared in [`outputs`].
+
+mod outputs;
 
 use crate::actions::stored;
 use crate::failure::Failure;
 use crate::session::{Fact, Place, Session};
 use fascicolo_contract::Standing;
+use fascicolo_criterion::{Confinement, Fence};
 use fascicolo_dossier::{Dossier, Kind, View, bundle};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -18,7 +22,10 @@ use std::process::{Command, Stdio};
 /// Verify an exported case, then run its notebook again in an empty folder.
 ///
 /// Lists what would run and asks first. The verdicts and their figures must come out as they stand in the case: their
-/// arithmetic is the same on every machine. The new case file gets an entry that names the case it repeats.
+/// arithmetic is the same on every machine. What Rust code printed must come out, too, unless the cell says otherwise by
+/// one of these tags: `fascicolo:ignore`, `fascicolo:tolerance=1e-6` (share of the larger number), `fascicolo:image` or
+/// `fascicolo:image=2` (levels of 255 in the mean), `fascicolo:exact`. The new case file gets an entry that names the case
+/// it repeats.
 #[derive(Debug, Clone, clap::Args)]
 pub struct ReplayArgs {
     /// The file that `dossier export` wrote
@@ -29,6 +36,9 @@ pub struct ReplayArgs {
     /// Run without asking
     #[arg(long)]
     pub yes: bool,
+    /// Let it use the network; without this only a notebook that asks for crates (`:dep`) may
+    #[arg(long)]
+    pub network: bool,
 }
 
 /// What the case holds besides what is run.
@@ -66,9 +76,17 @@ pub fn replay(args: &ReplayArgs, as_json: bool) -> Result<Standing, Failure> {
         return Err(Failure::usage("no_notebook", what, "export it with its notebook"));
     }
     let log = Dossier::read(&opened.dossier)?;
-    let isolation = Isolation::here();
+    let parsed: Value = std::fs::read_to_string(data.join(&notebook))
+        .map_err(|e| e.to_string())
+        .and_then(|text| serde_json::from_str(&text).map_err(|e| e.to_string()))
+        .map_err(|e| Failure::usage("not_a_notebook", format!("{notebook} cannot be read: {e}"), "export it again"))?;
+    let cells = outputs::cells(&parsed).map_err(|what| {
+        Failure::usage("no_such_policy", what, "correct the tag in the notebook and export it again")
+    })?;
+    let mut isolation = Isolation::here();
+    isolation.network = args.network || sources(&parsed).iter().any(|source| source.lines().any(is_dependency));
     if !as_json {
-        say_plan(&data.join(&notebook), &isolation);
+        say_plan(&parsed, &cells, &log, &isolation);
     }
     if !args.yes && !agreed() {
         return Err(Failure::refused(
@@ -100,16 +118,21 @@ pub fn replay(args: &ReplayArgs, as_json: bool) -> Result<Standing, Failure> {
     }
     let again = folder.join(&dossier_name);
     let before = verdicts(&log);
-    let differences = differences(&before, &verdicts(&Dossier::read(&again)?));
+    let now = Dossier::read(&again)?;
+    let mut differences = differences(&before, &verdicts(&now));
+    let shown = outputs::compare(&cells, &log, &now);
+    differences.extend(shown.iter().filter_map(|cell| {
+        Some(format!("code cell {}: {} ({})", cell["cell"], cell["differs"].as_str()?, cell["policy"].as_str()?))
+    }));
     let mut session = Session::open(&again, &folder)?;
     let result = json!({
         "case": args.case.display().to_string(), "folder": args.into.display().to_string(), "origin": log.origin(),
         "root": log.root_hex(), "entries": log.size(), "verdicts": before.len(), "differences": differences,
-        "holds": differences.is_empty(), "isolation": confined,
+        "holds": differences.is_empty(), "isolation": confined, "network": isolation.network, "outputs": shown,
     });
     let body = json!({
         "origin": log.origin(), "root": log.root_hex(), "entries": log.size(), "holds": differences.is_empty(),
-        "isolation": confined,
+        "isolation": confined, "network": isolation.network,
     });
     let done = session.record(&Place::default(), Kind::Replay, "replay", Fact { body, result, ..Fact::default() })?;
     session.close()?;
@@ -151,6 +174,7 @@ fn differences(before: &BTreeMap<String, Value>, after: &BTreeMap<String, Value>
 struct Isolation {
     readable: Vec<PathBuf>,
     rustup: Option<PathBuf>,
+    network: bool,
 }
 
 impl Isolation {
@@ -168,7 +192,7 @@ impl Isolation {
         readable.extend(std::env::current_exe().ok());
         readable.extend(interpreter());
         readable.retain(|path| path.exists());
-        Isolation { readable, rustup }
+        Isolation { readable, rustup, network: false }
     }
 }
 
@@ -187,30 +211,76 @@ fn interpreter() -> Vec<PathBuf> {
     text.lines().map(PathBuf::from).filter(|path| path.is_absolute()).chain(shims).collect()
 }
 
-fn say_plan(notebook: &Path, isolation: &Isolation) {
-    let line = crate::cli::print_line;
-    let text = std::fs::read_to_string(notebook).unwrap_or_default();
-    let parsed: Value = serde_json::from_str(&text).unwrap_or_default();
+fn sources(notebook: &Value) -> Vec<String> {
+    let code = notebook["cells"].as_array().into_iter().flatten().filter(|cell| cell["cell_type"] == "code");
+    code.map(crate::runner::source).filter(|source| !source.trim().is_empty()).collect()
+}
+
+fn is_dependency(line: &str) -> bool {
+    line.trim_start().starts_with(":dep")
+}
+
+fn say_plan(notebook: &Value, cells: &[outputs::Cell], log: &View, isolation: &Isolation) {
+    let line = |text: &str| crate::cli::print_line(text);
     line("this would run, in an empty folder:");
-    for cell in parsed["cells"].as_array().into_iter().flatten().filter(|cell| cell["cell_type"] == "code") {
-        let source = crate::runner::source(cell);
+    let sources = sources(notebook);
+    for (cell, source) in cells.iter().zip(&sources) {
+        line(&format!("  code cell {}; {}", cell.number, cell.policy.words()));
         for magic in source.lines().filter(|line| line.starts_with('%')) {
-            line(&format!("  {magic}"));
+            line(&format!("    {magic}"));
         }
         let rust = source
             .lines()
             .filter(|l| !l.starts_with('%') && !l.trim().is_empty() && !l.trim_start().starts_with("//"))
             .count();
-        if rust > 0 && !source.trim_start().starts_with("%%") {
-            line(&format!("  {rust} lines of Rust, with the rights of this user"));
+        if rust > 0 && !source.lines().any(|line| line.starts_with("%%")) {
+            line(&format!("    {rust} lines of Rust, with the rights of this user"));
         }
-        for dependency in source.lines().filter(|line| line.starts_with(":dep")) {
-            line(&format!("  {dependency} (fetched from the network)"));
+        for dependency in source.lines().filter(|line| is_dependency(line)) {
+            line(&format!("    {dependency} (fetched from the network)"));
         }
     }
+    line(&format!("criteria, in a sandbox without files: {}", or_none(&criteria(log))));
+    let interpreters = interpreters(&sources);
+    line(&format!("interpreters: {}", or_none(&interpreters)));
+    line(match isolation.network {
+        true => "network: open",
+        false => "network: closed (TCP)",
+    });
     let readable: Vec<String> = isolation.readable.iter().map(|path| path.display().to_string()).collect();
     line(&format!("it may read: {}", readable.join(", ")));
     line(&format!("and of the environment: {}", PASSED_ON.join(", ")));
+}
+
+fn or_none(items: &[String]) -> String {
+    if items.is_empty() { "none".to_owned() } else { items.join(", ") }
+}
+
+/// Criteria that were compiled or sealed, each with the beginning of its digest.
+fn criteria(log: &View) -> Vec<String> {
+    let told = log.records().filter(|r| matches!(r.kind, Kind::Criterion | Kind::Declare)).map(|record| {
+        let name = record.body["name"].as_str().or(record.body["criterion"].as_str()).unwrap_or_default();
+        let digest = record.body["digest"].as_str().unwrap_or_default();
+        format!("{name} {}", digest.get(..12).unwrap_or(digest))
+    });
+    told.collect::<std::collections::BTreeSet<_>>().into_iter().collect()
+}
+
+/// Interpreters that cells name, and the one that a snapshot would look into.
+fn interpreters(sources: &[String]) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
+    for line in sources.iter().flat_map(|source| source.lines()).filter(|line| line.starts_with('%')) {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        found.extend(words.windows(2).filter(|pair| pair[0] == "--python").map(|pair| pair[1].to_owned()));
+        if words[0] == "%snapshot" && !words.contains(&"--python") {
+            let path = std::env::var_os("PATH").unwrap_or_default();
+            let chosen = fascicolo_environment::snapshot::choose_python(None, Path::new("."), Some(&path));
+            found.extend(chosen.map(|(python, _)| python.display().to_string()));
+        }
+    }
+    found.sort();
+    found.dedup();
+    found
 }
 
 fn agreed() -> bool {
@@ -277,9 +347,18 @@ fn run(folder: &Path, notebook: &str, isolation: &Isolation) -> Result<(Value, &
     }
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::inherit());
     // A Landlock domain belongs to a thread and passes to what it starts.
-    let (readable, writable) = (isolation.readable.clone(), folder.to_owned());
+    let fence = Fence {
+        readable: isolation.readable.clone(),
+        devices: vec![PathBuf::from("/dev")],
+        writable: vec![folder.to_owned()],
+        network: isolation.network,
+    };
     let joined = std::thread::spawn(move || {
-        let confined = confine(&readable, &writable);
+        let confined = match fence.close() {
+            Confinement::Enforced => "landlock",
+            Confinement::Partial => "landlock, in part; isolation not proved",
+            Confinement::None => "isolation not proved",
+        };
         command.output().map(|output| (output, confined))
     })
     .join();
@@ -292,34 +371,4 @@ fn run(folder: &Path, notebook: &str, isolation: &Isolation) -> Result<(Value, &
     let last = text.lines().next_back().unwrap_or_default();
     let result = serde_json::from_str(last).map_err(|_| failed(format!("the run ended without a result: {last}")))?;
     Ok((result, confined))
-}
-
-#[cfg(target_os = "linux")]
-fn confine(readable: &[PathBuf], writable: &Path) -> &'static str {
-    use landlock::{
-        ABI, Access, AccessFs, Ruleset, RulesetAttr, RulesetCreatedAttr, RulesetStatus, path_beneath_rules,
-    };
-    let abi = ABI::V5;
-    let ruled = || -> Result<landlock::RestrictionStatus, landlock::RulesetError> {
-        Ruleset::default()
-            .handle_access(AccessFs::from_all(abi))?
-            .create()?
-            .add_rules(path_beneath_rules(readable, AccessFs::from_read(abi)))?
-            .add_rules(path_beneath_rules(
-                ["/dev"],
-                AccessFs::ReadFile | AccessFs::ReadDir | AccessFs::WriteFile | AccessFs::IoctlDev,
-            ))?
-            .add_rules(path_beneath_rules([writable], AccessFs::from_all(abi)))?
-            .restrict_self()
-    };
-    match ruled().map(|status| status.ruleset) {
-        Ok(RulesetStatus::FullyEnforced) => "landlock",
-        Ok(RulesetStatus::PartiallyEnforced) => "landlock, in part; isolation not proved",
-        Ok(RulesetStatus::NotEnforced) | Err(_) => "isolation not proved",
-    }
-}
-
-#[cfg(not(target_os = "linux"))]
-fn confine(_readable: &[PathBuf], _writable: &Path) -> &'static str {
-    "isolation not proved"
 }

@@ -1,0 +1,152 @@
+//! `%dossier import`: another machine's case joins this one. Nothing of it is executed.
+//!
+//! Its log becomes a parent of this one; its references, criteria, seals and openings are entered here again, in their
+//! order, so that they count: a candidate made here is judged under the seal made there, and what was opened there
+//! before it was sealed stays opened. Its files go into a folder of their own beside the notebook.
+
+use super::files::{Watching, bytes_digest};
+use super::{Done, bound, export, stored};
+use crate::failure::Failure;
+use crate::front::FrontEnd;
+use crate::ledger;
+use crate::session::{Place, Session};
+use fascicolo_contract::Standing;
+use fascicolo_dossier::bundle::{self, Opened};
+use fascicolo_dossier::{Dossier, Draft, FileSeen, Kind, View};
+use fascicolo_embeddings::Watch;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// What of another log is entered here again: what rules are derived from.
+const REPEATED: [Kind; 4] = [Kind::Reference, Kind::Criterion, Kind::Declare, Kind::Opened];
+
+pub fn perform(
+    session: &mut Session,
+    zip: &Path,
+    into: Option<&Path>,
+    place: &Place,
+    front: &dyn FrontEnd,
+) -> Result<Done, Failure> {
+    front.progress("unpacking and verifying", None);
+    let watch =
+        Watching { what: "reading the files of the case".to_owned(), front, interrupt: session.interrupt.clone() };
+    let path = session.resolve(zip);
+    let unpacked = tempfile::tempdir().map_err(|e| io("a temporary folder cannot be made", e))?;
+    let opened = bundle::read(&path, unpacked.path(), &bundle::Limits::default())?;
+    must_verify(zip, &opened)?;
+    let log = Dossier::read(&opened.dossier)?;
+    let into = into.map_or_else(|| PathBuf::from(&opened.name), Path::to_owned);
+    let target = session.resolve(&into);
+    let files = files(&opened, &watch)?;
+    must_be_free(&target, &files, &watch)?;
+
+    let shown: BTreeMap<String, &str> = files
+        .iter()
+        .map(|(name, file)| (into.join(name).to_string_lossy().into_owned(), file.sha256.as_str()))
+        .collect();
+    let result = json!({
+        "case": zip.display().to_string(), "name": opened.name, "folder": into.display().to_string(), "files": shown,
+        "origin": log.origin(), "entries": log.size(), "root": log.root_hex(),
+        "reference": ledger::reference(&log).map(|r| json!({ "name": r.name, "identity": r.identity })),
+        "seals": seals(&log), "opened": log.records().filter(|r| r.kind == Kind::Opened && !r.reads.is_empty()).count(),
+        "verdicts": log.records().filter(|r| r.kind == Kind::Verdict).count(),
+        "signatures": opened.verification.signatures,
+    });
+    let (sha256, bytes) = bytes_digest(&path, &watch)?;
+    let mut draft = Draft {
+        private: vec![("case".to_owned(), zip.display().to_string()), ("result".to_owned(), result.to_string())],
+        reads: vec![FileSeen { role: "case".to_owned(), sha256, bytes }],
+        ..Draft::new(Kind::Import)
+    };
+    place.mark(&mut draft);
+    let imported = session.import(&opened.dossier, &REPEATED, draft)?;
+    for (name, file) in &files {
+        let to = target.join(name);
+        if !to.exists() {
+            let copied =
+                to.parent().map_or(Ok(()), std::fs::create_dir_all).and_then(|()| std::fs::copy(&file.path, &to));
+            copied.map_err(|e| io(&format!("{} cannot be written", to.display()), e))?;
+        }
+    }
+    let mut result = stored(&session.dossier, imported.entry)?;
+    result["repeated"] = json!(imported.repeated.len());
+    result["redacted"] = json!(imported.redacted);
+    result["already"] = json!(imported.appended.is_none());
+    result["dossier"] = json!({ "entry": imported.entry, "root": session.dossier.root_hex() });
+    Ok(Done::shown("dossier_import", result))
+}
+
+fn io(what: &str, e: std::io::Error) -> Failure {
+    Failure {
+        standing: Standing::CannotTell,
+        ..Failure::refused("import_io", format!("{what}: {e}"), "check space and permissions, then import again")
+    }
+}
+
+/// What does not hold on its own is not made a ground to stand on.
+fn must_verify(zip: &Path, opened: &Opened) -> Result<(), Failure> {
+    let bag = opened.faults.iter().map(ToString::to_string);
+    let mut faults: Vec<String> = bag.chain(opened.verification.faults.iter().map(ToString::to_string)).collect();
+    if opened.verification.integrity {
+        let log = Dossier::read(&opened.dossier)?;
+        let against = bound::check(&log, &opened.name, &opened.folder.join("data"))?;
+        faults.extend(against.faults.into_iter().map(|(file, what)| format!("{file}: {what}")));
+        faults.extend(ledger::order_faults(&log).into_iter().map(|(entry, what)| format!("entry {entry}: {what}")));
+    }
+    let Some(first) = faults.first() else { return Ok(()) };
+    Err(Failure {
+        place: Some(zip.display().to_string()),
+        standing: Standing::DoesNotHold,
+        ..Failure::refused(
+            "case_does_not_verify",
+            format!("{} is not as it was exported: {first}", zip.display()),
+            "get it again from where it came; nothing was imported",
+        )
+    })
+}
+
+/// A file of the other case.
+struct Brought {
+    path: PathBuf,
+    sha256: String,
+}
+
+/// The data and the notebook of a case, by their paths in it.
+fn files(opened: &Opened, watch: &dyn Watch) -> Result<BTreeMap<String, Brought>, Failure> {
+    let data = opened.folder.join("data");
+    let dossier = opened.dossier.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
+    let mut files = BTreeMap::new();
+    for name in export::case_files(&data, &dossier) {
+        let path = data.join(&name);
+        let (sha256, _) = bytes_digest(&path, watch)?;
+        files.insert(name, Brought { path, sha256 });
+    }
+    Ok(files)
+}
+
+/// Nothing that is there already is written over.
+fn must_be_free(target: &Path, files: &BTreeMap<String, Brought>, watch: &dyn Watch) -> Result<(), Failure> {
+    for (name, file) in files {
+        let to = target.join(name);
+        let same = to.is_file() && bytes_digest(&to, watch)?.0 == file.sha256;
+        if to.exists() && !same {
+            return Err(Failure {
+                place: Some(to.display().to_string()),
+                ..Failure::refused(
+                    "file_in_the_way",
+                    format!("{} is there already, and is not the file that the case brings", to.display()),
+                    "name another folder with --into; nothing was imported",
+                )
+            });
+        }
+    }
+    Ok(())
+}
+
+fn seals(log: &View) -> Value {
+    log.records()
+        .filter(|r| r.kind == Kind::Declare)
+        .map(|r| json!({ "entry": r.seq, "criterion": r.body["criterion"], "parameters": r.body["parameters"] }))
+        .collect()
+}

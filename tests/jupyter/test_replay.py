@@ -1,0 +1,67 @@
+"""What a replay compares: each cell's outputs under the policy that its tag declares."""
+import json
+import subprocess
+
+import nbformat
+
+CELLS = {
+    "same": ("println!(\"rows {}\", 393); 1.5_f64.sqrt()", None),
+    "clock": ('println!("at {:?}", std::time::SystemTime::now());', "fascicolo:ignore"),
+    "noise": ('println!("loss {}", 0.5 + 1e-12 * (std::process::id() as f64));', "fascicolo:tolerance=1e-3"),
+    "picture": (
+        # One red pixel, by its PNG in base64.
+        'println!("EVCXR_BEGIN_CONTENT image/png\\n{}\\nEVCXR_END_CONTENT", "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg==");',
+        "fascicolo:image",
+    ),
+}
+
+
+def case(program, folder, cells):
+    folder.mkdir()
+    notebook = nbformat.v4.new_notebook()
+    for name, (source, tag) in cells.items():
+        cell = nbformat.v4.new_code_cell(source, id=name)
+        if tag:
+            cell.metadata["tags"] = [tag]
+        notebook.cells.append(cell)
+    nbformat.write(notebook, folder / "n.ipynb")
+    for command in (["run", "n.ipynb"], ["--dossier", "n.fascicolo", "dossier", "export", "-o", "n.zip"]):
+        ended = subprocess.run([program, *command], cwd=folder, capture_output=True, text=True)
+        assert ended.returncode == 0, ended.stdout + ended.stderr
+    return folder / "n.zip"
+
+
+def replay(program, case, into):
+    ended = subprocess.run([program, "replay", case, "--into", into, "--yes", "--json"], capture_output=True, text=True)
+    return ended.returncode, json.loads(ended.stdout.splitlines()[-1])
+
+
+def test_each_cell_is_compared_under_the_policy_of_its_tag(program, tmp_path):
+    code, result = replay(program, case(program, tmp_path / "a", CELLS), tmp_path / "again")
+    assert code == 0, result
+    assert [cell["differs"] for cell in result["outputs"]] == [None] * 4
+    assert len({cell["policy"] for cell in result["outputs"]}) == 4
+    assert result["isolation"] == "landlock" and result["network"] is False
+
+
+def test_an_output_that_changed_without_leave_fails_the_replay_naming_the_cell(program, tmp_path):
+    cells = {"same": CELLS["same"], "clock": (CELLS["clock"][0], None)}
+    code, result = replay(program, case(program, tmp_path / "a", cells), tmp_path / "again")
+    assert code == 1 and not result["holds"]
+    (difference,) = result["differences"]
+    assert difference.startswith("code cell 2: stdout") and "must be the same" in difference
+
+
+def test_a_tag_that_is_no_policy_is_told_before_anything_runs(program, tmp_path):
+    cells = {"look": ("%snapshot", "fascicolo:roughly")}
+    code, result = replay(program, case(program, tmp_path / "a", cells), tmp_path / "again")
+    assert code == 2 and "roughly" in result["error"]["message"], result
+    assert not (tmp_path / "again").exists()
+
+
+def test_the_plan_lists_what_would_run_with_what_and_nothing_runs_unasked(program, tmp_path):
+    zipped = case(program, tmp_path / "a", {"look": ("%snapshot", "fascicolo:ignore")})
+    ended = subprocess.run([program, "replay", zipped, "--into", tmp_path / "again"], capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    assert ended.returncode == 4 and not (tmp_path / "again").exists()
+    for words in ("%snapshot", "interpreters: /", "network: closed", "outputs are not compared", "criteria, in a sandbox"):
+        assert words in ended.stdout, (words, ended.stdout)
