@@ -35,7 +35,8 @@ pub enum Command {
     Magic(Action),
     /// Run a notebook from top to bottom, without Jupyter
     Run(crate::runner::RunArgs),
-    /// Check an exported case or a case file, without executing anything of it
+    /// Check an exported case or a case file, without executing anything of it: the log, and what it binds of data,
+    /// notebook and report
     Verify {
         /// The file that `dossier export` wrote, or the folder of a case file
         case: PathBuf,
@@ -178,7 +179,7 @@ fn magic(action: Action, dossier: Option<&Path>, json: bool, terminal: &Terminal
             return Ok(Standing::Holds);
         }
     }
-    if let Some(done) = actions::perform_reading(&action, &path) {
+    if let Some(done) = actions::perform_reading(&action, &path, terminal) {
         let Done { shown_as, result, standing, .. } = done?;
         print_result(shown_as, &result, json);
         return Ok(standing);

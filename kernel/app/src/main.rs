@@ -16,6 +16,7 @@ mod replay;
 mod runner;
 mod rust_cells;
 mod session;
+mod validity;
 mod wire;
 
 fn main() -> std::process::ExitCode {

@@ -198,7 +198,8 @@ fn prepare(notebook: &mut Value, parameters: &[String]) -> Result<(), Failure> {
     Ok(())
 }
 
-fn has_tag(cell: &Value, tag: &str) -> bool {
+/// Whether a cell carries a tag.
+pub fn has_tag(cell: &Value, tag: &str) -> bool {
     cell["metadata"]["tags"].as_array().is_some_and(|tags| tags.iter().any(|t| t == tag))
 }
 

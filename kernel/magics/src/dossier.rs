@@ -10,7 +10,15 @@ use std::path::PathBuf;
 /// every verdict stands to its seal as it claims. It shows integrity and order; without an outside witness it cannot
 /// show that the whole file was not written anew.
 ///
-///     %dossier status                         what was compared, and what came of it
+/// `status` also says whether the notebook still stands for what ran: it ran from top to bottom in one session, every
+/// cell says what ran, it shows what was recorded, data and environment are those of then. It is `valid` if all of that
+/// holds, `stale` if anything does not, and else `not all could be told`. It looks at the notebook as it was saved.
+///
+/// An export travels with the same answers, as far as the case itself tells. `fascicolo verify CASE.zip` compares its
+/// data, code cells and outputs with the log, and makes report, VERIFY.md and metadata again to compare them. Text cells
+/// are free text, which the log does not bind.
+///
+///     %dossier status                         what was compared, what came of it, and whether the notebook stands for it
 ///     %dossier log                            its entries, one a line
 ///     %dossier show --entry 12                one entry with everything that is disclosed of it
 ///     %dossier verify                         whether anything was changed
@@ -45,7 +53,7 @@ pub struct DossierArgs {
 /// What to do with a case file.
 #[derive(Debug, Clone, Subcommand)]
 pub enum DossierWhat {
-    /// What was compared, and what came of it
+    /// What was compared, what came of it, and whether the notebook still stands for what ran
     Status(Place),
     /// Its entries, one a line
     Log(Place),
@@ -93,7 +101,8 @@ pub enum DossierWhat {
         /// The file to write
         #[arg(long, short, value_name = "ZIP")]
         output: PathBuf,
-        /// The notebook to take along [default: the one of the case file's name beside it]
+        /// The notebook to take along, as NAME.ipynb [default: the one of the case file's name beside it; if that shows
+        /// no outputs, the executed copy that `fascicolo run` left of it]
         #[arg(long, value_name = "NOTEBOOK")]
         notebook: Option<PathBuf>,
         /// Data files of at most this size travel along; larger ones by digest only

@@ -1,6 +1,7 @@
 //! `%dossier status|log|verify`: looking at a case file, and checking it.
 
-use super::Done;
+use super::standing::{self, Here};
+use super::{Done, bound};
 use crate::failure::Failure;
 use crate::ledger;
 use crate::session::Session;
@@ -14,9 +15,9 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 /// What only looks at a case file; it may be anybody's.
-pub fn look(what: &DossierWhat, path: &Path) -> Result<Done, Failure> {
+pub fn look(what: &DossierWhat, path: &Path, here: &Here<'_>) -> Result<Done, Failure> {
     match what {
-        DossierWhat::Status(_) => Ok(Done::shown("dossier_status", status(&Dossier::read(path)?))),
+        DossierWhat::Status(_) => Ok(Done::shown("dossier_status", status(&Dossier::read(path)?, here))),
         DossierWhat::Log(_) => Ok(Done::shown("dossier_log", log(&Dossier::read(path)?))),
         DossierWhat::Show { entry, .. } => show(&Dossier::read(path)?, *entry),
         // An exported case is a file; what is wanted is the same.
@@ -89,7 +90,7 @@ fn witnessed(log: &Path, witness: &Path) -> Result<(Value, Option<String>), Fail
     Ok((json!({ "entries": size, "holds": fault.is_none() }), fault))
 }
 
-fn status(log: &View) -> Value {
+fn status(log: &View, here: &Here<'_>) -> Value {
     let sessions: BTreeSet<&str> = log.records().map(|r| r.session.as_str()).collect();
     let verdicts: Vec<Value> = log.records().filter(|r| r.kind == Kind::Verdict).map(|r| verdict(log, r)).collect();
     let judged = |opened: &Record| log.records().any(|r| r.kind == Kind::Verdict && r.start == opened.start);
@@ -98,6 +99,7 @@ fn status(log: &View) -> Value {
         "path": log.path().display().to_string(), "origin": log.origin(), "entries": log.size(), "root": log.root_hex(),
         "sessions": sessions.len(), "reference": ledger::reference(log).map(|r| r.name), "verdicts": verdicts,
         "opened_without_verdict": unjudged, "imported": log.parents().len(), "sizes": sizes(log),
+        "validity": standing::validity(log, here),
     })
 }
 
@@ -260,15 +262,19 @@ pub fn verify_case(case: &Path, allowed: Option<&Path>, witness: Option<&Path>) 
     done.result["path"] = json!(case.display().to_string());
     done.result["case"] = json!(opened.name);
     let mut found: Vec<(String, String)> = opened.faults.iter().map(|f| (f.file.clone(), f.what.clone())).collect();
+    let mut notes = Vec::new();
     if opened.verification.integrity {
-        let dossier = opened.dossier.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
         let data = opened.folder.join("data");
-        found.extend(super::export::against_log(&Dossier::read(&opened.dossier)?, &opened.name, &data, &dossier)?);
+        let bound = bound::check(&Dossier::read(&opened.dossier)?, &opened.name, &data)?;
+        found.extend(bound.faults);
+        notes = bound.notes;
+        if bound.untold && done.standing == Standing::Holds {
+            done.standing = Standing::CannotTell;
+        }
+        done.result["untold"] = json!(bound.untold);
     }
-    if let Some(notes) = done.result["notes"].as_array_mut() {
-        notes.push(json!(
-            "the notebook, VERIFY.md and ro-crate-metadata.json are not covered by the log or a signature"
-        ));
+    if let Some(all) = done.result["notes"].as_array_mut() {
+        all.extend(notes.into_iter().map(Value::String));
     }
     if !found.is_empty() {
         let faults = found.iter().map(|(file, what)| json!({ "entry": null, "file": file, "what": what }));

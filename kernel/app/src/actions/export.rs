@@ -8,6 +8,7 @@ use super::{Done, stored};
 use crate::failure::Failure;
 use crate::ledger;
 use crate::session::Session;
+use crate::validity::{EnvironmentNow, FileNow, Presented};
 use fascicolo_contract::Standing;
 use fascicolo_dossier::bundle::{self, CaseFile, Source};
 use fascicolo_dossier::{Kind, Record, View};
@@ -35,12 +36,14 @@ pub fn perform(session: &mut Session, request: &Request<'_>) -> Result<Done, Fai
 
     let mut files = Vec::new();
     let mut masked = 0;
-    let notebook = request.notebook.map_or_else(|| dossier.with_extension("ipynb"), |path| session.resolve(path));
-    let notebook_name = notebook.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
-    let has_notebook = notebook.is_file();
-    if has_notebook {
+    let notebook = request.notebook.map_or_else(|| crate::validity::beside(&dossier), |path| session.resolve(path));
+    // Whatever it is called here: in the case it is the one notebook, and found by the case's name.
+    let notebook_name = format!("{name}.ipynb");
+    let mut presented = None;
+    if notebook.is_file() {
         let (text, count) = shareable_notebook(&notebook)?;
         masked += count;
+        presented = Some(serde_json::from_str::<Value>(&text).unwrap_or_default());
         files.push(file(&notebook_name, text.into_bytes()));
     } else if request.notebook.is_some() {
         return Err(Failure {
@@ -51,26 +54,16 @@ pub fn perform(session: &mut Session, request: &Request<'_>) -> Result<Done, Fai
     let output = session.resolve(request.output);
     may_be_written(&output, &dossier)?;
     let mut data = data(log, &folder, request.data_limit_bytes);
-    let reserved = |path: &str| path == notebook_name || DERIVED.contains(&path);
-    for file in data.iter_mut().filter(|d| d.taken && (reserved(&d.path) || d.path.starts_with("log/"))) {
+    for file in data.iter_mut().filter(|d| d.taken && is_reserved(&d.path, &name)) {
         file.taken = false;
-        file.because = "a file of the case itself has its name";
+        file.because = OWN_NAME;
     }
     for taken in data.iter().filter(|d| d.taken) {
         files.push(CaseFile { path: taken.path.clone(), source: Source::File(folder.join(&taken.path)) });
     }
-    let case = case(log, &name)?;
-    files.push(file("report.html", fascicolo_display::report(&case).into_bytes()));
-    files.push(file(
-        "VERIFY.md",
-        verify_page(&name, &dossier, log, &data, has_notebook.then_some(&notebook_name)).into_bytes(),
-    ));
-    let dossier_name = dossier.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
-    let mut own = vec!["report.html".to_owned(), "VERIFY.md".to_owned()];
-    own.extend(has_notebook.then(|| notebook_name.clone()));
-    let crate_file = crate_metadata(log, &name, &dossier_name, &own, &data);
-    let crate_text = serde_json::to_string_pretty(&crate_file).unwrap_or_default() + "\n";
-    files.push(file("ro-crate-metadata.json", crate_text.into_bytes()));
+    for (path, bytes) in derived(log, &name, presented.as_ref(), &data)? {
+        files.push(file(path, bytes));
+    }
 
     let written = bundle::write(
         &output,
@@ -84,7 +77,8 @@ pub fn perform(session: &mut Session, request: &Request<'_>) -> Result<Done, Fai
     let result = json!({
         "output": request.output.display().to_string(), "sha256": written.sha256, "bytes": written.bytes,
         "files": written.payload_files, "entries": log.size(), "root": log.root_hex(), "left_out": left, "masked": masked,
-        "notebook": has_notebook.then_some(notebook_name),
+        "notebook": presented.is_some().then_some(notebook_name),
+        "validity": validity(log, presented.as_ref(), &data)["says"],
     });
     Ok(Done::shown("dossier_export", result))
 }
@@ -159,10 +153,68 @@ pub(super) struct Data {
     pub(super) path: String,
     /// As it was read.
     pub(super) sha256: String,
-    /// Whether it goes into the export.
+    /// It travels with the case.
     pub(super) taken: bool,
-    /// If not, why.
+    /// Why it does not, one of [`REASONS`].
     pub(super) because: &'static str,
+}
+
+const OUTSIDE: &str = "it lies outside the notebook's folder";
+const NO_FILE: &str = "it is no longer there, or is a folder";
+const TOO_LARGE: &str = "it is larger than the limit";
+const CHANGED: &str = "it changed since it was read";
+const TELLS: &str = "it holds what looks like a secret, or the place of the home folder";
+const NAMES: &str = "its place bears the name of the user or of the machine";
+const UNREADABLE: &str = "it cannot be read";
+const OWN_NAME: &str = "a file of the case itself has its name";
+
+/// Why a named file may be left out.
+pub(super) const REASONS: [&str; 8] = [OUTSIDE, NO_FILE, TOO_LARGE, CHANGED, TELLS, NAMES, UNREADABLE, OWN_NAME];
+
+/// The files that are made of log, notebook and data.
+pub(super) const DERIVED: [&str; 3] = ["report.html", "VERIFY.md", "ro-crate-metadata.json"];
+
+/// Whether a path of the case is one of its own files: notebook, log, or what is made of them.
+pub(super) fn is_reserved(path: &str, name: &str) -> bool {
+    path.strip_suffix(".ipynb") == Some(name) || DERIVED.contains(&path) || path.starts_with("log/")
+}
+
+/// The files of [`DERIVED`], of nothing but the log, the notebook as it travels, and which data travel and why others do
+/// not: whoever has the case can make them again.
+pub(super) fn derived(
+    log: &View,
+    name: &str,
+    notebook: Option<&Value>,
+    data: &[Data],
+) -> Result<Vec<(&'static str, Vec<u8>)>, Failure> {
+    let mut case = case(log, name)?;
+    case["generator"] = json!(format!("Fascicolo {}", env!("CARGO_PKG_VERSION")));
+    case["validity"] = validity(log, notebook, data);
+    let notebook_name = format!("{name}.ipynb");
+    let page = verify_page(name, log.path(), log, data, notebook.map(|_| &notebook_name));
+    let dossier = log.path().file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
+    let mut own = vec!["report.html".to_owned(), "VERIFY.md".to_owned()];
+    own.extend(notebook.map(|_| notebook_name));
+    let crate_file = crate_metadata(log, name, &dossier, &own, data);
+    let crate_text = serde_json::to_string_pretty(&crate_file).unwrap_or_default() + "\n";
+    let [report, verify, metadata] = DERIVED;
+    Ok(vec![
+        (report, fascicolo_display::report(&case).into_bytes()),
+        (verify, page.into_bytes()),
+        (metadata, crate_text.into_bytes()),
+    ])
+}
+
+/// Whether the notebook that travels stands for what ran, as far as the case itself tells.
+fn validity(log: &View, notebook: Option<&Value>, data: &[Data]) -> Value {
+    let now = |file: &Data| match file.because {
+        _ if file.taken => FileNow::AsRead,
+        CHANGED => FileNow::Changed,
+        because => FileNow::Unknown(format!("it is named by digest only: {because}")),
+    };
+    let files = data.iter().map(|file| (file.path.clone(), now(file))).collect();
+    let environment = EnvironmentNow::NotAsked;
+    crate::validity::judge(log, &Presented { notebook, files, environment, here: false })
 }
 
 /// What of the files that the case names is taken along.
@@ -172,7 +224,7 @@ fn data(log: &View, folder: &Path, limit: u64) -> Vec<Data> {
 
 /// SHA-256 of every file that was read as reference, candidate, code, data, weights or sample, by the path it was named
 /// with.
-fn named_files(log: &View) -> BTreeMap<String, String> {
+pub(super) fn named_files(log: &View) -> BTreeMap<String, String> {
     let mut named: BTreeMap<String, String> = BTreeMap::new();
     // What is repeated of an imported case names files of the other machine; the import says where they are here.
     for record in log.records().filter(|r| r.from.is_none()) {
@@ -224,20 +276,20 @@ fn judge(path: String, sha256: String, folder: &Path, limit: u64) -> Data {
     let inside = Path::new(&path).components().all(|c| matches!(c, Component::Normal(_)));
     let full = folder.join(&path);
     let because = if [redaction::USER, redaction::HOST].iter().any(|name| path.contains(name)) {
-        "its place bears the name of the user or of the machine"
+        NAMES
     } else if !inside {
-        "it lies outside the notebook's folder"
+        OUTSIDE
     } else if !full.is_file() {
-        "it is no longer there, or is a folder"
+        NO_FILE
     } else if std::fs::metadata(&full).map_or(u64::MAX, |m| m.len()) > limit {
-        "it is larger than the limit"
+        TOO_LARGE
     } else {
         match std::fs::read(&full) {
-            Ok(bytes) if fascicolo_criterion::digest(&bytes) != sha256 => "it changed since it was read",
+            Ok(bytes) if fascicolo_criterion::digest(&bytes) != sha256 => CHANGED,
             // Masking would change what its digest stands for.
-            Ok(bytes) if tells_too_much(&bytes) => "it holds what looks like a secret, or the place of the home folder",
+            Ok(bytes) if tells_too_much(&bytes) => TELLS,
             Ok(_) => "",
-            Err(_) => "it cannot be read",
+            Err(_) => UNREADABLE,
         }
     };
     Data { taken: because.is_empty(), path, sha256, because }
@@ -249,34 +301,6 @@ fn tells_too_much(bytes: &[u8]) -> bool {
     redaction::shareable(&text, &Personal::here().places()).0 != text
 }
 
-/// What of an unpacked case is not what its log gives: the data by their digests, the report by its text.
-pub fn against_log(
-    log: &View,
-    name: &str,
-    data_folder: &Path,
-    dossier: &str,
-) -> Result<Vec<(String, String)>, Failure> {
-    let named = named_files(log);
-    let mut faults = Vec::new();
-    let notebook = format!("{name}.ipynb");
-    for file in case_files(data_folder, dossier).into_iter().filter(|file| *file != notebook) {
-        let bytes = std::fs::read(data_folder.join(&file)).unwrap_or_default();
-        match named.get(&file) {
-            None => faults.push((file, "the log names no such file".to_owned())),
-            Some(sha256) if *sha256 != fascicolo_criterion::digest(&bytes) => {
-                faults.push((file, format!("its content is not the one that the log names, SHA-256 {sha256}")));
-            }
-            Some(_) => {}
-        }
-    }
-    let report = std::fs::read(data_folder.join("report.html")).unwrap_or_default();
-    if report != fascicolo_display::report(&case(log, name)?).into_bytes() {
-        let what = "it is not the report that this log gives (or another version of the program wrote it)";
-        faults.push(("report.html".to_owned(), what.to_owned()));
-    }
-    Ok(faults)
-}
-
 /// What a case holds besides its log and what is derived from it, by its path below `data/`.
 pub fn case_files(data_folder: &Path, dossier: &str) -> Vec<String> {
     let mut files = files_below(data_folder, data_folder);
@@ -286,9 +310,6 @@ pub fn case_files(data_folder: &Path, dossier: &str) -> Vec<String> {
     });
     files
 }
-
-/// What an export derives from the log and the data.
-const DERIVED: [&str; 3] = ["report.html", "VERIFY.md", "ro-crate-metadata.json"];
 
 fn files_below(folder: &Path, root: &Path) -> Vec<String> {
     let mut found = Vec::new();
@@ -393,14 +414,16 @@ fn verify_page(name: &str, dossier: &Path, log: &View, data: &[Data], notebook: 
          \u{20}  The root over all of them (RFC 6962) stands in `data/{folder}/checkpoint` in base64, here in hexadecimal:\n\
          \u{20}  `{}`.\n\
          3. **All of it at once, with the program:** `fascicolo verify CASE.zip`. It also compares the data files with the\n\
-         \u{20}  digests in the log, and the report with the one that the log gives. The notebook and this page are bound by\n\
-         \u{20}  nothing but the lists of step 1.\n",
+         \u{20}  digests in the log and the notebook's code cells and outputs with what ran and was recorded, and makes\n\
+         \u{20}  report.html, ro-crate-metadata.json and this page again to compare them. The notebook's text cells are free\n\
+         \u{20}  text: nothing but the lists of step 1 binds them.\n",
         log.size(),
         log.root_hex(),
     );
     page += "4. **Archives can read it.** `data/` is an RO-Crate; with `rocrate-validator` of PyPI:\n   \
              `rocrate-validator validate -p process-run-crate data`. Clients of C2SP logs read `data/log`.\n";
-    if log.path().join("signatures").is_dir() {
+    // An empty folder does not travel.
+    if std::fs::read_dir(log.path().join("signatures")).is_ok_and(|mut signatures| signatures.next().is_some()) {
         page += "5. **Who signed.** For each `SIZE.checkpoint` in `data/FOLDER/signatures`:\n   \
                  `ssh-keygen -Y verify -f ALLOWED_SIGNERS -I WHO -n fascicolo-checkpoint@v0 -s SIZE.….sshsig < SIZE.checkpoint`.\n   \
                  A `SIZE.note` beside it is the same checkpoint as a signed note (C2SP), signed with an Ed25519 key.\n";
@@ -424,8 +447,13 @@ fn verify_page(name: &str, dossier: &Path, log: &View, data: &[Data], notebook: 
     if !left.is_empty() {
         page += "\n## Files that are named by digest only\n\n";
         for file in left {
-            page += &format!("- `{}` SHA-256 `{}`: {}\n", file.path, file.sha256, file.because);
+            page += &(left_out(&file.path, &file.sha256, file.because) + "\n");
         }
     }
-    page
+    page + &format!("\nWritten by Fascicolo {}.\n", env!("CARGO_PKG_VERSION"))
+}
+
+/// A line about a file that does not travel.
+pub(super) fn left_out(path: &str, sha256: &str, because: &str) -> String {
+    format!("- `{path}` SHA-256 `{sha256}`: {because}")
 }

@@ -5,7 +5,7 @@
 //! before it was sealed stays opened. Its files go into a folder of their own beside the notebook.
 
 use super::files::{Watching, bytes_digest};
-use super::{Done, export, stored};
+use super::{Done, bound, export, stored};
 use crate::failure::Failure;
 use crate::front::FrontEnd;
 use crate::ledger;
@@ -34,7 +34,7 @@ pub fn perform(
     let path = session.resolve(zip);
     let unpacked = tempfile::tempdir().map_err(|e| io("a temporary folder cannot be made", e))?;
     let opened = bundle::read(&path, unpacked.path(), &bundle::Limits::default())?;
-    must_verify(zip, &opened)?;
+    bound::must_hold(zip, &opened, "imported")?;
     let log = Dossier::read(&opened.dossier)?;
     let into = into.map_or_else(|| PathBuf::from(&opened.name), Path::to_owned);
     let target = session.resolve(&into);
@@ -82,29 +82,6 @@ fn io(what: &str, e: std::io::Error) -> Failure {
         standing: Standing::CannotTell,
         ..Failure::refused("import_io", format!("{what}: {e}"), "check space and permissions, then import again")
     }
-}
-
-/// What does not hold on its own is not made a ground to stand on.
-fn must_verify(zip: &Path, opened: &Opened) -> Result<(), Failure> {
-    let bag = opened.faults.iter().map(ToString::to_string);
-    let mut faults: Vec<String> = bag.chain(opened.verification.faults.iter().map(ToString::to_string)).collect();
-    if opened.verification.integrity {
-        let log = Dossier::read(&opened.dossier)?;
-        let dossier = opened.dossier.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
-        let against = export::against_log(&log, &opened.name, &opened.folder.join("data"), &dossier)?;
-        faults.extend(against.into_iter().map(|(file, what)| format!("{file}: {what}")));
-        faults.extend(ledger::order_faults(&log).into_iter().map(|(entry, what)| format!("entry {entry}: {what}")));
-    }
-    let Some(first) = faults.first() else { return Ok(()) };
-    Err(Failure {
-        place: Some(zip.display().to_string()),
-        standing: Standing::DoesNotHold,
-        ..Failure::refused(
-            "case_does_not_verify",
-            format!("{} is not as it was exported: {first}", zip.display()),
-            "get it again from where it came; nothing was imported",
-        )
-    })
 }
 
 /// A file of the other case.

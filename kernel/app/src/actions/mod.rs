@@ -1,5 +1,6 @@
 //! Action → what was done: one file for each magic.
 
+mod bound;
 mod compare;
 mod crate_metadata;
 mod criterion;
@@ -12,21 +13,24 @@ mod import;
 mod probe;
 mod reference;
 mod snapshot;
+mod standing;
 mod why;
 
+pub use bound::must_hold;
 pub use dossier::verify_case;
 pub use probe::STAGE_COMMAND as PROBE_STAGE;
 
 use crate::failure::Failure;
 use crate::front::FrontEnd;
-use crate::session::{Place, Session};
+use crate::session::{Interrupt, Place, Session};
 use fascicolo_contract::Standing;
 use fascicolo_dossier::{Dossier, View};
 use fascicolo_magics::dossier::DossierWhat;
 use fascicolo_magics::reference::ReferenceWhat;
 use fascicolo_magics::{Action, Magic};
 use serde_json::{Value, json};
-use std::path::Path;
+use standing::Here;
+use std::path::{Path, PathBuf};
 
 /// The result of an earlier entry, read back and checked against its commitment.
 pub fn stored(log: &View, entry: u64) -> Result<Value, Failure> {
@@ -94,7 +98,17 @@ pub fn perform(session: &mut Session, magic: &Magic, place: &Place, front: &dyn 
                 DossierWhat::Status(_)
                 | DossierWhat::Log(_)
                 | DossierWhat::Show { .. }
-                | DossierWhat::Verify { .. } => dossier::look(&args.what, &path),
+                | DossierWhat::Verify { .. } => {
+                    let watch = files::Watching {
+                        what: "comparing the files that the case names".to_owned(),
+                        front,
+                        interrupt: session.interrupt.clone(),
+                    };
+                    let own = args.what.place().is_none();
+                    let folders = if own { vec![session.folder.clone()] } else { folders_of(&path) };
+                    let session = own.then(|| session.dossier.session().to_owned());
+                    dossier::look(&args.what, &path, &Here { folders, session, watch: &watch })
+                }
             }
         }
         Action::Help(args) => help(args.magic.as_deref()),
@@ -102,11 +116,17 @@ pub fn perform(session: &mut Session, magic: &Magic, place: &Place, front: &dyn 
 }
 
 /// Actions of the shell that only read: they open no case file for writing. `None` for all others.
-pub fn perform_reading(action: &Action, default_dossier: &Path) -> Option<Result<Done, Failure>> {
+pub fn perform_reading(action: &Action, default_dossier: &Path, front: &dyn FrontEnd) -> Option<Result<Done, Failure>> {
     match action {
         Action::Dossier(args) if args.what.only_reads() => {
             let path = args.what.place().cloned().unwrap_or_else(|| default_dossier.to_owned());
-            Some(dossier::look(&args.what, &path))
+            let watch = files::Watching {
+                what: "comparing the files that the case names".to_owned(),
+                front,
+                interrupt: Interrupt::default(),
+            };
+            let folders = folders_of(&path);
+            Some(dossier::look(&args.what, &path, &Here { folders, session: None, watch: &watch }))
         }
         Action::Help(args) => Some(help(args.magic.as_deref())),
         Action::Why(args) => Some(
@@ -128,6 +148,15 @@ pub fn perform_reading(action: &Action, default_dossier: &Path) -> Option<Result
         | Action::Compare(_)
         | Action::Dossier(_) => None,
     }
+}
+
+/// Where the paths in a case file may start from: the folder that it stands in, as beside a notebook, or the current one,
+/// as in a shell.
+fn folders_of(dossier: &Path) -> Vec<PathBuf> {
+    let dossier = std::path::absolute(dossier).unwrap_or_else(|_| dossier.to_owned());
+    let beside = dossier.parent().map(Path::to_owned);
+    let current = std::env::current_dir().ok();
+    beside.into_iter().chain(current).collect()
 }
 
 /// The case file, if there is one.

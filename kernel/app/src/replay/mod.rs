@@ -7,7 +7,7 @@
 
 mod outputs;
 
-use crate::actions::stored;
+use crate::actions::{self, stored};
 use crate::failure::Failure;
 use crate::session::{Fact, Place, Session};
 use fascicolo_contract::Standing;
@@ -57,18 +57,7 @@ pub fn replay(args: &ReplayArgs, as_json: bool) -> Result<Standing, Failure> {
     };
     let unpacked = tempfile::tempdir().map_err(io("a temporary folder cannot be made"))?;
     let opened = bundle::read(&args.case, unpacked.path(), &bundle::Limits::default())?;
-    if !opened.integrity() {
-        let bag = opened.faults.first().map(ToString::to_string);
-        let first = bag.or_else(|| opened.verification.faults.first().map(ToString::to_string)).unwrap_or_default();
-        return Err(Failure {
-            standing: Standing::DoesNotHold,
-            ..Failure::refused(
-                "case_does_not_verify",
-                format!("{} is not as it was exported: {first}", args.case.display()),
-                "get it again from where it came; nothing was run",
-            )
-        });
-    }
+    actions::must_hold(&args.case, &opened, "run")?;
     let data = opened.folder.join("data");
     let notebook = format!("{}.ipynb", opened.name);
     if !data.join(&notebook).is_file() {

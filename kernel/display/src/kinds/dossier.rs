@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::validity;
 use crate::doc::{Block, Doc, Fact, Item, Mark, Table, Tone};
 use crate::field::{NOT_RECORDED, at, count, flag, list, maybe, scalar, text};
 
@@ -23,6 +24,8 @@ pub fn status(v: &Value) -> Doc {
         Some(_) => {}
         None => facts.push(Fact::new("verdicts", NOT_RECORDED)),
     }
+    let badge = at(v, "validity");
+    facts.extend(badge.map(validity::fact));
     doc.facts(facts);
     let verdicts = list(v, "verdicts");
     let hidden = verdicts.len().saturating_sub(VERDICTS);
@@ -35,6 +38,10 @@ pub fn status(v: &Value) -> Doc {
     }
     if hidden > 0 {
         doc.say(format!("{hidden} earlier verdicts are not shown; %dossier log has them all."));
+    }
+    if let Some(badge) = badge {
+        doc.say("Does the notebook still stand for what ran?");
+        validity::answers(badge, &mut doc);
     }
     doc
 }
@@ -180,7 +187,16 @@ pub fn exported(v: &Value) -> Doc {
     doc.facts(vec![
         Fact::new("files", count(v, "files")),
         Fact::new("size", format!("{} bytes", count(v, "bytes"))),
-        Fact::new("notebook", maybe(v, "notebook").unwrap_or_else(|| "none was found beside the case file".to_owned())),
+        Fact::new(
+            "notebook",
+            maybe(v, "notebook").map_or_else(
+                || "none was found beside the case file".to_owned(),
+                |name| match maybe(v, "validity") {
+                    Some(says) => format!("{name}, {says}"),
+                    None => name,
+                },
+            ),
+        ),
         Fact::new("secrets masked", count(v, "masked")),
     ]);
     let left = list(v, "left_out")
@@ -250,7 +266,9 @@ pub fn entry(v: &Value) -> Doc {
 pub fn verification(v: &Value) -> Doc {
     let holds = flag(v, "holds");
     let (word, tone) = match holds {
-        Some(true) if at(v, "checkpoint") == Some(&Value::Bool(false)) => ("CANNOT TELL", Tone::Unsure),
+        Some(true) if at(v, "checkpoint") == Some(&Value::Bool(false)) || flag(v, "untold") == Some(true) => {
+            ("CANNOT TELL", Tone::Unsure)
+        }
         Some(true) => ("INTEGRITY HOLDS", Tone::Good),
         Some(false) => ("INTEGRITY DOES NOT HOLD", Tone::Bad),
         None => ("RESULT NOT RECORDED", Tone::Plain),

@@ -8,6 +8,7 @@ mod environment;
 mod general;
 mod probe;
 mod structure;
+pub mod validity;
 mod verdict;
 mod why;
 

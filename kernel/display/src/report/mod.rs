@@ -33,6 +33,9 @@ const STYLE: &str = include_str!("page.css");
 /// - `failures`: `{"entry", "wall", "kind", "message", "next"}`;
 /// - `verification`: a record of kind `dossier_verify`; only where its `witness.holds` is `true` does the page speak of
 ///   an outside witness;
+/// - `validity`: whether the notebook stands for what ran: `badge`, and `answers`, a list of
+///   `{"question", "state", "reason", "details"}`;
+/// - `generator`: name and version of the program, for whoever makes the page again;
 /// - `imported`: cases of other machines, `{"entry", "name", "origin", "entries", "root", "reference", "snapshots",
 ///   "probes", "verdicts"}`, the last four as here;
 /// - `access`: texts that say how to get what the case only names.
@@ -41,6 +44,7 @@ const STYLE: &str = include_str!("page.css");
 pub fn report(case: &Value) -> String {
     let name = maybe(case, "name").unwrap_or_else(|| "a case without a name".to_owned());
     let mut sections: Vec<(&str, &str, String)> = vec![
+        ("validity", "Does this notebook still stand for what ran?", parts::validity(case)),
         ("reference", "What had to be reproduced", parts::reference(case)),
         ("conditions", "Under which conditions", parts::conditions(case)),
         ("criterion", "What counted as the same, and why", parts::criterion(case)),
@@ -57,6 +61,9 @@ pub fn report(case: &Value) -> String {
         .map(|(id, title, inner)| format!("<section id=\"{id}\">\n<h2>{title}</h2>\n{inner}</section>\n"))
         .collect();
     let name = escape(&line(&name));
+    let generator = maybe(case, "generator").map_or_else(String::new, |program| {
+        format!("<meta name=\"generator\" content=\"{}\"/>\n", escape(&line(&program)))
+    });
     let origin = parts::bare(|doc| {
         doc.facts(vec![
             Fact::new("entries", count(case, "entries")),
@@ -71,7 +78,7 @@ pub fn report(case: &Value) -> String {
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n\
          <meta name=\"color-scheme\" content=\"light dark\"/>\n\
          <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\"/>\n\
-         <title>{name}: report of the case</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n\
+         {generator}<title>{name}: report of the case</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n\
          <h1><bdi>{name}</bdi></h1>\n<div class=\"answer\">\n{}\n</div>\n<nav aria-label=\"On this page\">{links}</nav>\n{origin}\
          {told}<footer>\n{close}</footer>\n</main>\n</body>\n</html>\n",
         html::write(&answer::answer(case))

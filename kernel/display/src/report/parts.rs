@@ -35,6 +35,11 @@ pub fn card(kind: &str, record: &Value) -> String {
     doc.map_or_else(String::new, |text| format!("{text}\n"))
 }
 
+pub fn validity(case: &Value) -> String {
+    let doc = kinds::validity::document(at(case, "validity").unwrap_or(&Value::Null));
+    html::write(&doc) + "\n"
+}
+
 pub fn reference(case: &Value) -> String {
     match at(case, "reference") {
         // The record's warnings are part of it.
