@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::disk;
 use crate::error::Error;
-use crate::examine::{Extent, SignatureReport, examine};
+use crate::examine::{SignatureReport, overview};
 use crate::fault::Fault;
 use crate::layout::{CHECKPOINT, ENTRIES, LOCK, at, is_own};
 use crate::sign::AllowedSigners;
@@ -58,32 +58,30 @@ pub fn verify_signed(path: impl AsRef<Path>, allowed: Option<&AllowedSigners>) -
     if !at(path, ENTRIES).is_file() && !at(path, CHECKPOINT).is_file() {
         return Err(Error::NotADossier { path: path.to_path_buf(), why: "it has no entries.jsonl" });
     }
-    let mut found = examine(path, Extent::All(allowed))?;
-    let entries = found.entries();
+    let mut found = overview(path, allowed)?;
+    let entries = found.entries;
     if entries == 0 && found.faults.is_empty() {
         let what = "holds no complete entry, not even the one that opens a log".to_owned();
         found.faults.push(Fault { entry: Some(0), file: ENTRIES.to_owned(), what });
     }
-    let origin = found.records().filter_map(|record| record.origin()).last().map(str::to_owned);
     let mut notes = vec![INTEGRITY_IS_NOT_HONESTY.to_owned()];
-    let covered = found.checkpoint.as_ref().map_or(0, |c| c.size);
-    let unproved_tail = entries.saturating_sub(covered);
+    let unproved_tail = entries.saturating_sub(found.checkpoint.unwrap_or_default());
     if unproved_tail > 0 {
         notes.push(format!("the last {unproved_tail} of {entries} entries were written after the checkpoint"));
     }
-    if found.torn_entry.is_some() {
+    if found.torn_entry {
         notes.push(format!("{ENTRIES} ends in an incomplete line that no checkpoint covers"));
     }
     notes.append(&mut found.notes);
     notes.extend(strangers(path)?);
     Ok(Verification {
         entries,
-        root: found.root().map(|root| to_hex(&root)),
-        origin,
-        checkpoint: found.checkpoint.as_ref().map(|c| c.size),
+        root: found.root.map(|root| to_hex(&root)),
+        origin: found.origin,
+        checkpoint: found.checkpoint,
         integrity: found.faults.is_empty(),
         unproved_tail,
-        torn: found.torn_entry.is_some() || found.leftover.is_some(),
+        torn: found.torn_entry || found.leftover,
         signatures: found.signatures,
         notes,
         faults: found.faults,

@@ -49,7 +49,7 @@ impl Dossier {
         let Some(committed) = record.committed.get(field) else {
             return Err(Error::NoSuchValue { seq, field: field.to_owned() });
         };
-        if matches!(record.kind, Kind::Log | Kind::Redact | Kind::Sign) {
+        if !record.kind.is_redactable() {
             return refused("the entry is one that the log writes about itself");
         }
         if self.view.state.redacted.contains(&(seq, field.to_owned())) {
