@@ -172,6 +172,7 @@ fn child(what: &str, path: &Path) -> Value {
             fs::remove_file(out).unwrap();
         }
         "append" => return appends(path),
+        "log" => inputs::log(path, ENTRIES, 1_024),
         _ => unreachable!("no such measurement: {what}"),
     }
     json!({"seconds": begin.elapsed().as_secs_f64(), "peak_bytes": peak_bytes()})

@@ -46,14 +46,17 @@ impl<'a> Cursor<'a> {
         self.text.as_bytes().get(self.at).copied()
     }
 
-    /// Reads exactly this, or nothing.
+    /// Reads exactly this, or nothing. Where it is used the text is a short constant, which is compared in a register
+    /// or two if this is inlined; it was a fifth of the time of a verification when it was not.
+    #[inline(always)]
     pub(super) fn take(&mut self, expected: &str) -> bool {
-        let found = self.rest().starts_with(expected.as_bytes());
+        let found = self.rest().get(..expected.len()).is_some_and(|found| found == expected.as_bytes());
         self.at += if found { expected.len() } else { 0 };
         found
     }
 
     /// Reads exactly this.
+    #[inline(always)]
     pub(super) fn expect(&mut self, expected: &str) -> Option<()> {
         self.take(expected).then_some(())
     }
