@@ -45,7 +45,7 @@ fn assert_sound(path: &Path) -> Overview {
 
 /// Entries of many kinds, with values, blobs and cells.
 fn append_some(dossier: &mut Dossier, round: usize) {
-    let cell = CellRef { id: (round % 2 == 0).then(|| "a1\n\u{e9}".to_owned()), n: round as u32 };
+    let cell = CellRef { id: (round.is_multiple_of(2)).then(|| "a1\n\u{e9}".to_owned()), n: round as u32 };
     let start = Draft {
         cell: Some(cell.clone()),
         private: vec![
