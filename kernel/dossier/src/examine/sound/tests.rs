@@ -437,3 +437,112 @@ fn a_commitment_that_stands_twice_is_not_taken_as_sound() {
     assert!(!slow(&path).faults.is_empty());
     assert!(fast(&path, 1 << 20, "twice").is_none());
 }
+
+/// Writes one change of a log and its disclosures; both examinations must refuse it.
+fn assert_refused(path: &Path, what: &str, origin: &str, entries: &[String], values: &[String]) {
+    rebuild(path, origin, entries);
+    fs::write(at(path, VALUES), values.iter().map(|line| format!("{line}\n")).collect::<String>()).unwrap();
+    assert!(!slow(path).faults.is_empty(), "{what}");
+    for block_bytes in BLOCKS {
+        assert!(fast(path, block_bytes, what).is_none(), "{what}");
+    }
+}
+
+/// Each change breaks one rule and keeps all others, links, checkpoint and disclosures included.
+#[test]
+fn each_rule_of_the_log_is_kept_by_both_examinations() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("d.fascicolo");
+    let mut dossier = Dossier::open(&path, "s").unwrap();
+    append_some(&mut dossier, 0);
+    append_some(&mut dossier, 1);
+    dossier.redact(1, "ran", "a name").unwrap();
+    dossier.redact(3, "text/plain", "a name").unwrap();
+    append_some(&mut dossier, 2);
+    let (origin, original) = (dossier.origin().to_owned(), lines(&path));
+    let values: Vec<String> = fs::read_to_string(at(&path, VALUES)).unwrap().lines().map(str::to_owned).collect();
+    rebuild(&path, &origin, &original);
+    assert_sound(&path);
+
+    let record = |seq: usize| Record::from_leaf(original[seq].as_bytes()).unwrap();
+    let committed = &record(4).committed;
+    let [ran, shown] = ["ran", "shown"].map(|f| format!("\"{f}\":{}", serde_json::to_string(&committed[f]).unwrap()));
+    let both = format!("{ran},{shown}");
+    for (what, seq, old, new) in [
+        ("fields out of order", 4, both.as_str(), format!("{shown},{ran}")),
+        ("a field twice", 4, &both, format!("{ran},{both}")),
+        ("a member of a body twice", 5, "\"floor\":0.999", "\"floor\":0.999,\"floor\":0.999".to_owned()),
+        ("an end without a start", 6, "\"start\":4,", String::new()),
+        ("an end of what is no start", 6, "\"start\":4,", "\"start\":5,".to_owned()),
+        ("an end of a later start", 6, "\"start\":4,", "\"start\":9,".to_owned()),
+        ("a start of its own", 4, ",\"committed\"", ",\"start\":4,\"committed\"".to_owned()),
+        ("two lengths of a blob", 5, "\"bytes\":6}", "\"bytes\":7}".to_owned()),
+        ("another length of a value", 6, "\"bytes\":1,\"blob\"", "\"bytes\":2,\"blob\"".to_owned()),
+        ("an older format", 5, "\"v\":1", "\"v\":0".to_owned()),
+        ("a newer format", 5, "\"v\":1", "\"v\":2".to_owned()),
+        ("a second log", 5, "\"kind\":\"declare\"", "\"kind\":\"log\"".to_owned()),
+        ("no log at the beginning", 0, "\"kind\":\"log\"", "\"kind\":\"declare\"".to_owned()),
+        ("a log without an origin", 0, "\"origin\"", "\"name\"".to_owned()),
+        ("a log of another format", 0, "dossier/v1", "dossier/v0".to_owned()),
+        ("an empty body", 6, ",\"wall\"", ",\"body\":null,\"wall\"".to_owned()),
+        ("an empty list", 6, ",\"committed\"", ",\"reads\":[],\"committed\"".to_owned()),
+        ("another number", 6, "\"seq\":6", "\"seq\":7".to_owned()),
+        ("a space", 6, ",\"kind\"", ", \"kind\"".to_owned()),
+        ("a letter written as an escape", 6, "\"status\":\"ok\"", "\"status\":\"\\u006fk\"".to_owned()),
+        ("a redaction of nothing", 7, "\"redacts\"", "\"redact\"".to_owned()),
+        ("a redaction of no such value", 7, "\"redacts\":[", "\"redacts\":[{\"seq\":2,\"field\":\"ran\"},".to_owned()),
+        (
+            "a redaction of a public content",
+            7,
+            "\"redacts\":[",
+            "\"redacts\":[{\"seq\":2,\"field\":\"other\"},".to_owned(),
+        ),
+    ] {
+        let mut changed = original.clone();
+        assert!(changed[seq].contains(old), "{what}: {}", changed[seq]);
+        changed[seq] = changed[seq].replacen(old, &new, 1);
+        assert_refused(&path, what, &origin, &changed, &values);
+    }
+    // Values that are gone: without a redaction, by one that came before the value, and of an entry that is none of the
+    // author's.
+    for (what, by, seq, field) in [
+        ("a value gone", None, 4, "ran"),
+        ("a value redacted before it was there", Some(7), 9, "ran"),
+        ("the reason of a redaction redacted", Some(8), 7, "why"),
+    ] {
+        let mut changed = original.clone();
+        if let Some(by) = by {
+            let new = format!("\"redacts\":[{{\"seq\":{seq},\"field\":\"{field}\"}},");
+            changed[by] = changed[by].replacen("\"redacts\":[", &new, 1);
+        }
+        let gone = format!("{{\"seq\":{seq},\"field\":\"{field}\"");
+        let kept: Vec<String> = values.iter().filter(|line| !line.starts_with(&gone)).cloned().collect();
+        assert_eq!(kept.len() + 1, values.len(), "{what}");
+        assert_refused(&path, what, &origin, &changed, &kept);
+    }
+    // Forks.
+    let root_at =
+        |size: usize| original[..size].iter().map(|line| leaf_hash(line.as_bytes())).collect::<Frontier>().root();
+    let new = format!("fascicolo/{}", "7".repeat(32));
+    let size = original.len();
+    let fork = |parent: &str, size: usize, root: usize, own: &str| {
+        let parent = Checkpoint { origin: parent.to_owned(), size: size as u64, root: root_at(root) };
+        let mut fork = record(size.min(original.len() - 1));
+        (fork.seq, fork.kind, fork.body) = (original.len() as u64, Kind::Fork, crate::fork::Fork::body(&parent, own));
+        (fork.start, fork.committed, fork.blobs) = (None, Default::default(), Default::default());
+        let line = String::from_utf8(fork.to_leaf().unwrap()).unwrap();
+        original.iter().cloned().chain([line]).collect::<Vec<String>>()
+    };
+    for (what, own, changed) in [
+        ("an origin that it had", &origin, fork(&origin, size, size, &origin)),
+        ("no origin", &"fascicolo/7".to_owned(), fork(&origin, size, size, "fascicolo/7")),
+        ("another parent", &new, fork(&new, size, size, &new)),
+        ("another root", &new, fork(&origin, size, size - 1, &new)),
+        ("a parent with entries between", &new, fork(&origin, size - 1, size - 1, &new)),
+        ("an empty parent", &new, fork(&origin, 0, 0, &new)),
+    ] {
+        assert_refused(&path, what, own, &changed, &values);
+    }
+    rebuild(&path, &new, &fork(&origin, size, size, &new));
+    assert_eq!(assert_sound(&path).origin, Some(new));
+}
