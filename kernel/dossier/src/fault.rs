@@ -56,6 +56,11 @@ impl Faults {
         !self.list.is_empty() && self.known.contains(&(entry as u64, ENTRIES.to_owned()))
     }
 
+    /// True if none was found.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+
     /// All of them, in the order in which they were found.
     pub(crate) fn into_list(self) -> Vec<Fault> {
         self.list

@@ -180,6 +180,18 @@ pub struct Redaction {
     pub field: String,
 }
 
+impl Kind {
+    /// True for what says something of the log, or of other entries than its own.
+    pub(crate) fn is_of_the_log(self) -> bool {
+        matches!(self, Kind::Log | Kind::Recover | Kind::Redact | Kind::Fork | Kind::Sign | Kind::Import)
+    }
+
+    /// True if private values of such an entry may be redacted; not of those that the log writes about itself.
+    pub(crate) fn is_redactable(self) -> bool {
+        !matches!(self, Kind::Log | Kind::Redact | Kind::Sign)
+    }
+}
+
 impl Record {
     /// Reads a leaf.
     /// # Errors
@@ -223,6 +235,12 @@ impl Record {
         }
         let list = self.body.get("redacts").and_then(Value::as_array);
         list.into_iter().flatten().filter_map(|item| Redaction::deserialize(item).ok()).collect()
+    }
+
+    /// True for the entries that a whole log is judged by: those that say something of it or of other entries, and those
+    /// that repeat one of an imported log.
+    pub(crate) fn is_landmark(&self) -> bool {
+        self.from.is_some() || self.kind.is_of_the_log()
     }
 
     /// The origin that a `log` or `fork` entry gives to the log from here on.

@@ -75,26 +75,35 @@ impl FromIterator<Hash> for Frontier {
 /// Lower-case hexadecimal.
 pub fn to_hex(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    let digit = |nibble: u8| char::from(DIGITS[usize::from(nibble)]);
-    bytes.iter().flat_map(|b| [digit(b >> 4), digit(b & 15)]).collect()
+    let mut text = String::with_capacity(2 * bytes.len());
+    for byte in bytes {
+        text.push(char::from(DIGITS[usize::from(byte >> 4)]));
+        text.push(char::from(DIGITS[usize::from(byte & 15)]));
+    }
+    text
 }
+
+/// The value of each byte as a lower-case hexadecimal digit; above 15 for one that is none.
+const NIBBLES: [u8; 256] = {
+    let mut nibbles = [0xff; 256];
+    let mut value = 0;
+    while value < 16 {
+        nibbles[b"0123456789abcdef"[value] as usize] = value as u8;
+        value += 1;
+    }
+    nibbles
+};
 
 /// Reads exactly 64 lower-case hexadecimal digits.
 pub fn from_hex(text: &str) -> Option<Hash> {
-    let digits = text.as_bytes();
-    if digits.len() != 64 {
-        return None;
+    let digits: &[u8; 64] = text.as_bytes().try_into().ok()?;
+    let (mut hash, mut all) = ([0; 32], 0);
+    for (byte, [high, low]) in hash.iter_mut().zip(digits.as_chunks().0) {
+        let (high, low) = (NIBBLES[usize::from(*high)], NIBBLES[usize::from(*low)]);
+        all |= high | low;
+        *byte = high << 4 | low;
     }
-    let nibble = |d: u8| match d {
-        b'0'..=b'9' => Some(d - b'0'),
-        b'a'..=b'f' => Some(d - b'a' + 10),
-        _ => None,
-    };
-    let mut hash = [0; 32];
-    for (byte, pair) in hash.iter_mut().zip(digits.chunks_exact(2)) {
-        *byte = nibble(pair[0])? << 4 | nibble(pair[1])?;
-    }
-    Some(hash)
+    (all < 16).then_some(hash)
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::disk;
 use crate::error::Error;
-use crate::examine::{Examination, Extent, SignatureReport, examine};
+use crate::examine::{Overview, SignatureReport, overview};
 use crate::fault::Fault;
 use crate::layout::{CHECKPOINT, ENTRIES, LOCK, at, is_own};
 use crate::parents::{self, Checked, ParentReport};
@@ -67,22 +67,20 @@ pub(crate) fn verify_below(path: &Path, allowed: Option<&AllowedSigners>, depth:
     if !at(path, ENTRIES).is_file() && !at(path, CHECKPOINT).is_file() {
         return Err(Error::NotADossier { path: path.to_path_buf(), why: "it has no entries.jsonl" });
     }
-    let mut found = examine(path, Extent::All(allowed))?;
-    let entries = found.entries();
+    let mut found = overview(path, allowed)?;
+    let entries = found.entries;
     if entries == 0 && found.faults.is_empty() {
         let what = "holds no complete entry, not even the one that opens a log".to_owned();
         found.faults.push(Fault { entry: Some(0), file: ENTRIES.to_owned(), what });
     }
     let joined = joined(path, &found, allowed, depth)?;
     found.faults.extend(joined.faults);
-    let origin = found.records().filter_map(|record| record.origin()).last().map(str::to_owned);
     let mut notes = vec![INTEGRITY_IS_NOT_HONESTY.to_owned()];
-    let covered = found.checkpoint.as_ref().map_or(0, |c| c.size);
-    let unproved_tail = entries.saturating_sub(covered);
+    let unproved_tail = entries.saturating_sub(found.checkpoint.unwrap_or_default());
     if unproved_tail > 0 {
         notes.push(format!("the last {unproved_tail} of {entries} entries were written after the checkpoint"));
     }
-    if found.torn_entry.is_some() {
+    if found.torn_entry {
         notes.push(format!("{ENTRIES} ends in an incomplete line that no checkpoint covers"));
     }
     notes.append(&mut found.notes);
@@ -90,12 +88,12 @@ pub(crate) fn verify_below(path: &Path, allowed: Option<&AllowedSigners>, depth:
     notes.extend(strangers(path)?);
     Ok(Verification {
         entries,
-        root: found.root().map(|root| to_hex(&root)),
-        origin,
-        checkpoint: found.checkpoint.as_ref().map(|c| c.size),
+        root: found.root.map(|root| to_hex(&root)),
+        origin: found.origin,
+        checkpoint: found.checkpoint,
         integrity: found.faults.is_empty(),
         unproved_tail,
-        torn: found.torn_entry.is_some() || found.leftover.is_some(),
+        torn: found.torn_entry || found.leftover,
         signatures: found.signatures,
         parents: joined.reports,
         notes,
@@ -104,8 +102,8 @@ pub(crate) fn verify_below(path: &Path, allowed: Option<&AllowedSigners>, depth:
 }
 
 /// What the joined logs show.
-fn joined(path: &Path, found: &Examination, allowed: Option<&AllowedSigners>, depth: usize) -> Result<Checked, Error> {
-    let records: Vec<&Record> = found.records().filter(|r| r.kind == Kind::Import || r.from.is_some()).collect();
+fn joined(path: &Path, found: &Overview, allowed: Option<&AllowedSigners>, depth: usize) -> Result<Checked, Error> {
+    let records: Vec<&Record> = found.landmarks.iter().filter(|r| r.kind == Kind::Import || r.from.is_some()).collect();
     // Where the log itself is not sound, its values cannot be read; the joined logs are checked all the same.
     let repeats = records.iter().any(|record| record.from.is_some());
     let log = if repeats && found.faults.is_empty() { View::read(path).ok() } else { None };

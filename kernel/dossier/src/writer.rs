@@ -317,6 +317,7 @@ fn remove_temporaries(path: &Path) -> Result<(), Error> {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 pub(crate) mod tests {
+    pub(crate) use super::sign::tests::InMemory;
     use super::*;
     use crate::disk::injected::{self, Mode};
     use crate::verify::verify;

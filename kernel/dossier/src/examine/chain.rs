@@ -15,6 +15,9 @@ use crate::record::{FORMATS, Kind, Record, Redaction, no_prev};
 use crate::state::missing;
 use crate::tree::{Frontier, Hash, from_hex, leaf_hash, to_hex};
 
+/// What is noted where there is none.
+pub(super) const NO_CHECKPOINT: &str = "there is no checkpoint: nothing vouches for the last entry";
+
 /// Follows the links and gives every slot the hash it originally had, as far as that can be told.
 pub(super) fn links(slots: &mut [Slot], checkpoint: Option<&Checkpoint>, faults: &mut Faults) {
     for k in 0..slots.len() {
@@ -88,7 +91,7 @@ pub(super) fn against_checkpoint(
 ) -> bool {
     let entries = slots.len() as u64;
     let Some(text) = text else {
-        notes.push("there is no checkpoint: nothing vouches for the last entry".to_owned());
+        notes.push(NO_CHECKPOINT.to_owned());
         return tail.is_some();
     };
     let Some(checkpoint) = checkpoint.filter(|c| c.size > 0) else {
@@ -260,6 +263,12 @@ pub(super) fn forks(slots: &[Slot], faults: &mut Faults) {
     }
 }
 
+/// The log that an `import` entry joins. What a joined log joined itself stands there, and is not joined by repetition.
+pub(super) fn joins(record: &Record) -> Option<Checkpoint> {
+    let named = |parent: &Checkpoint| parent.size > 0 && origin_hex(&parent.origin).is_some();
+    parent_of(record).filter(|parent| record.from.is_none() && named(parent))
+}
+
 /// An import names the log that it joins; an entry repeats only what a log joined before it holds.
 pub(super) fn imports(slots: &[Slot], faults: &mut Faults) {
     let mut joined: BTreeMap<String, u64> = BTreeMap::new();
@@ -272,12 +281,12 @@ pub(super) fn imports(slots: &[Slot], faults: &mut Faults) {
         };
         let entry = Some(seq as u64);
         if record.kind == Kind::Import {
-            match parent_of(record).filter(|parent| parent.size > 0 && origin_hex(&parent.origin).is_some()) {
+            match joins(record) {
                 Some(parent) => {
                     let size = joined.entry(parent.origin).or_default();
                     *size = parent.size.max(*size);
                 }
-                None => faults.add(entry, ENTRIES, "imports a log, but does not name it"),
+                None => faults.add(entry, ENTRIES, "imports a log, but does not name it, or repeats such an entry"),
             }
         }
         if let Some(from) = record.from.as_ref().filter(|_| !unsure)
@@ -301,9 +310,9 @@ pub(super) fn redactions(slots: &[Slot], faults: &mut Faults) {
         for Redaction { seq: named, field } in listed {
             let before = usize::try_from(named).ok().filter(|named| *named < seq);
             let unreadable = before.is_some_and(|before| slots[before].record.is_none() || faults.of_entry(before));
-            let holds = before.and_then(|before| slots[before].record.as_ref()).is_some_and(|record| {
-                record.committed.contains_key(&field) && !matches!(record.kind, Kind::Log | Kind::Redact | Kind::Sign)
-            });
+            let holds = before
+                .and_then(|before| slots[before].record.as_ref())
+                .is_some_and(|record| record.committed.contains_key(&field) && record.kind.is_redactable());
             if !holds && !unreadable {
                 let what = format!("redacts `{field}` of entry {named}, which holds no such value before it");
                 faults.add(Some(seq as u64), ENTRIES, what);

@@ -51,15 +51,18 @@ pub(crate) fn stray_quarantine<'a>(
     Ok(names.into_iter().map(|name| format!("{QUARANTINE}/{name}")).filter(|name| !listed.contains(name)).collect())
 }
 
-pub(super) fn check_quarantine(
+/// Compares quarantined tails with what the readable entries, given with their numbers, say of them.
+pub(super) fn check_quarantine<'a>(
     dossier: &Path,
-    slots: &[Slot],
+    records: impl Iterator<Item = (usize, &'a Record)> + Clone,
     faults: &mut Faults,
     notes: &mut Vec<String>,
 ) -> Result<(), Error> {
     let present = disk::names(&at(dossier, QUARANTINE))?;
-    for (seq, slot) in slots.iter().enumerate() {
-        let Some(record) = slot.record.as_ref().filter(|_| !faults.of_entry(seq)) else { continue };
+    for (seq, record) in records.clone() {
+        if faults.of_entry(seq) {
+            continue;
+        }
         for moved in Moved::listed_in(record) {
             // Only what the folder itself lists is opened: a name in an entry leads nowhere else.
             let name = moved.to.strip_prefix("quarantine/").filter(|name| present.iter().any(|p| p == name));
@@ -70,7 +73,7 @@ pub(super) fn check_quarantine(
             }
         }
     }
-    let stray = stray_quarantine(dossier, slots.iter().filter_map(|slot| slot.record.as_ref()))?;
+    let stray = stray_quarantine(dossier, records.map(|(_, record)| record))?;
     if !stray.is_empty() {
         notes.push(format!("{} files in {QUARANTINE} are listed by no entry", stray.len()));
     }
@@ -150,10 +153,19 @@ pub(super) fn check_blobs(
     if kept > 0 {
         notes.push(format!("{kept} blobs of redacted values are not yet removed; the next session does that"));
     }
+    note_others(dossier, |name| named.contains_key(name), notes)
+}
+
+/// Notes the files among the blobs that no entry names.
+pub(super) fn note_others(
+    dossier: &Path,
+    is_named: impl Fn(&str) -> bool,
+    notes: &mut Vec<String>,
+) -> Result<(), Error> {
     let mut unnamed = 0;
     for folder in disk::names(&at(dossier, CONTENT))? {
         let names = disk::names(&at(dossier, CONTENT).join(&folder))?;
-        unnamed += names.iter().filter(|name| !named.contains_key(name.as_str()) || !name.starts_with(&folder)).count();
+        unnamed += names.iter().filter(|name| !is_named(name) || !name.starts_with(&folder)).count();
     }
     if unnamed > 0 {
         notes.push(format!("{unnamed} files below {CONTENT} are named by no entry"));

@@ -1,6 +1,6 @@
 //! Signed checkpoints against the log, and signatures against their keys.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use serde::Serialize;
@@ -47,17 +47,30 @@ pub(super) fn check(
     allowed: Option<&AllowedSigners>,
     faults: &mut Faults,
 ) -> Result<Vec<SignatureReport>, Error> {
-    let signs: Vec<(usize, &Record)> = slots
+    let signs: Vec<(u64, &Record)> = slots
         .iter()
         .enumerate()
         .filter_map(|(seq, slot)| Some((seq, slot.record.as_ref().filter(|record| record.kind == Kind::Sign)?)))
         .filter(|(seq, _)| !faults.of_entry(*seq))
+        .map(|(seq, record)| (seq as u64, record))
         .collect();
-    let roots = roots_at(slots, &signs.iter().map(|(seq, _)| *seq as u64 + 1).collect());
+    let roots = roots_at(slots, &signs.iter().map(|(seq, _)| seq + 1).collect());
     let origins = Origins::of(slots, faults);
+    reports(dossier, signs, &roots, |size| origins.at(size).map(|(_, origin)| origin), allowed, faults)
+}
+
+/// Checks the files of these `sign` entries, given with their numbers. `roots`, `origin_at`: of the log at a size.
+pub(super) fn reports<'a>(
+    dossier: &Path,
+    signs: Vec<(u64, &Record)>,
+    roots: &BTreeMap<u64, Hash>,
+    origin_at: impl Fn(u64) -> Option<&'a str>,
+    allowed: Option<&AllowedSigners>,
+    faults: &mut Faults,
+) -> Result<Vec<SignatureReport>, Error> {
     let mut reports = Vec::new();
     for (seq, record) in signs {
-        let size = seq as u64 + 1;
+        let size = seq + 1;
         let text = |member: &str| record.body.get(member).and_then(|m| m.as_str()).unwrap_or_default().to_owned();
         let note = record.body.get("note").and_then(|note| note.as_bool()).unwrap_or_default();
         let mut report = SignatureReport {
@@ -69,7 +82,7 @@ pub(super) fn check(
             note,
             what: String::new(),
         };
-        let origin = origins.at(size).map(|(_, origin)| origin);
+        let origin = origin_at(size);
         let result = if text("namespace") == NAMESPACE {
             check_one(dossier, &mut report, origin, roots.get(&size), allowed)?
         } else {
@@ -88,7 +101,7 @@ pub(super) fn check(
             }
             Err((file, what)) => {
                 report.what = if file == ENTRIES { format!("entry {seq} {what}") } else { format!("{file} {what}") };
-                faults.add(Some(seq as u64), &file, what);
+                faults.add(Some(seq), &file, what);
             }
         }
         reports.push(report);
@@ -159,6 +172,11 @@ fn hex_of(fingerprint: &str) -> Option<String> {
     fingerprint.sha256().map(|digest| crate::tree::to_hex(&digest))
 }
 
+/// The size that the name of a signature file tells.
+pub(super) fn size_of(name: &str) -> Option<u64> {
+    name.split('.').next().and_then(|size| size.parse().ok())
+}
+
 /// Looks at signed checkpoints that no entry names. `names`: what the folder held before the entries were read.
 ///
 /// Their files are written just before the entry, so one of them may be left for the entry that would be next. Any
@@ -175,7 +193,6 @@ pub(super) fn check_strays(
         let slot = size.checked_sub(1).and_then(|seq| slots.get(usize::try_from(seq).ok()?));
         slot.is_some_and(|slot| slot.record.as_ref().is_none_or(|record| record.kind == Kind::Sign))
     };
-    let size_of = |name: &str| name.split('.').next().and_then(|size| size.parse::<u64>().ok());
     let stray: Vec<&String> = names.iter().filter(|name| size_of(name).is_none_or(|size| !signed(size))).collect();
     let mut candidates: Vec<Checkpoint> = Vec::new();
     for name in &stray {

@@ -59,7 +59,7 @@ impl Dossier {
             let (field, origin) = (field.to_owned(), from.origin.clone());
             return Err(Error::RedactAtItsSource { seq, field, origin });
         }
-        if matches!(record.kind, Kind::Log | Kind::Redact | Kind::Sign) {
+        if !record.kind.is_redactable() {
             return refused("the entry is one that the log writes about itself");
         }
         if self.view.state.redacted.contains(&(seq, field.to_owned())) {

@@ -116,7 +116,7 @@ pub(crate) fn note_name(size: u64) -> String {
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::disk::injected::{self, Mode};
     use crate::tree::to_hex;
@@ -125,10 +125,10 @@ mod tests {
     use ssh_key::{HashAlg, LineEnding, PrivateKey, private::Ed25519Keypair};
 
     /// A key that signs in memory.
-    struct InMemory(PrivateKey);
+    pub(crate) struct InMemory(PrivateKey);
 
     impl InMemory {
-        fn new(seed: u8) -> Self {
+        pub(crate) fn new(seed: u8) -> Self {
             InMemory(PrivateKey::from(Ed25519Keypair::from_seed(&[seed; 32])))
         }
     }
