@@ -355,7 +355,7 @@ fn the_other_records_say_their_main_points() {
         (
             "dossier_status",
             records::status(),
-            vec!["✓ pass, by cosine, entry 15", "✗ fail (POST HOC), by cosine, entry 16", "1,234,567 bytes"],
+            vec!["✓ pass, by cosine, entry 15", "✗ fail (POST HOC), by cosine, entry 16", "blobs 1.2 MiB"],
         ),
         (
             "dossier_log",
