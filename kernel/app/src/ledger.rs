@@ -9,6 +9,30 @@ use fascicolo_dossier::{FileSeen, Kind, Record, View};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
+/// Entries in their order: a whole log, or those of it by which the order of events is judged.
+pub trait Entries {
+    /// All of them.
+    fn entries(&self) -> &[Record];
+
+    /// One by its number.
+    fn entry(&self, seq: u64) -> Option<&Record> {
+        let entries = self.entries();
+        entries.get(entries.binary_search_by_key(&seq, |record| record.seq).ok()?)
+    }
+}
+
+impl Entries for View {
+    fn entries(&self) -> &[Record] {
+        self.records().as_slice()
+    }
+}
+
+impl Entries for [Record] {
+    fn entries(&self) -> &[Record] {
+        self
+    }
+}
+
 /// The declared reference.
 pub struct Reference {
     /// The entry that declared it.
@@ -146,7 +170,7 @@ impl Content {
 /// another seal of this criterion was in force. Going back to a seal that stood then is no new choice.
 ///
 /// `before`: the entry from which on reading counts as the comparison's own.
-pub fn late(log: &View, name: &str, seal: &Seal, content: &Content, before: u64) -> Option<String> {
+pub fn late(log: &(impl Entries + ?Sized), name: &str, seal: &Seal, content: &Content, before: u64) -> Option<String> {
     let first = first_opened(log, content).filter(|&entry| entry < before)?;
     match seal_in_force(log, name, first) {
         Some(then) if then.same_content(seal) => None,
@@ -155,7 +179,7 @@ pub fn late(log: &View, name: &str, seal: &Seal, content: &Content, before: u64)
             then.entry
         )),
         None => {
-            let came = log.record(seal.entry).is_some_and(|r| r.from.is_some());
+            let came = log.entry(seal.entry).is_some_and(|r| r.from.is_some());
             let came = if came { " here: its seal came later, with an imported case" } else { "" };
             Some(format!(
                 "the candidate's content was first read in entry {first}, when criterion `{name}` was not sealed{came}"
@@ -165,9 +189,9 @@ pub fn late(log: &View, name: &str, seal: &Seal, content: &Content, before: u64)
 }
 
 /// Verdicts that claim to be declared and are not by the log's own entries: the rules, checked again from the records.
-pub fn order_faults(log: &View) -> Vec<(u64, String)> {
+pub fn order_faults(log: &(impl Entries + ?Sized)) -> Vec<(u64, String)> {
     let mut faults = Vec::new();
-    for record in log.records().filter(|r| r.kind == Kind::Verdict && r.body["explore"] != true) {
+    for record in log.entries().iter().filter(|r| r.kind == Kind::Verdict && r.body["explore"] != true) {
         if let Some(why) = order_fault(log, record) {
             faults.push((record.seq, why));
         }
@@ -175,9 +199,9 @@ pub fn order_faults(log: &View) -> Vec<(u64, String)> {
     faults
 }
 
-fn order_fault(log: &View, record: &Record) -> Option<String> {
+fn order_fault(log: &(impl Entries + ?Sized), record: &Record) -> Option<String> {
     let name = text(&record.body, "/criterion");
-    let declared = record.body["declare"].as_u64().and_then(|entry| log.record(entry));
+    let declared = record.body["declare"].as_u64().and_then(|entry| log.entry(entry));
     let Some(declared) = declared.filter(|d| d.kind == Kind::Declare && d.seq < record.seq) else {
         return Some("it names no earlier seal".to_owned());
     };
@@ -210,21 +234,21 @@ fn order_fault(log: &View, record: &Record) -> Option<String> {
 }
 
 /// The entry with which the comparison of this entry began: where its files were entered as opened.
-pub fn opening<'a>(log: &'a View, record: &Record) -> Option<&'a Record> {
+pub fn opening<'a>(log: &'a (impl Entries + ?Sized), record: &Record) -> Option<&'a Record> {
     // What an import repeats was opened elsewhere.
     let begins =
         |r: &&Record| r.kind == Kind::Opened && r.from.is_none() && r.start == record.start && !r.reads.is_empty();
-    log.records().rev().filter(|r| r.seq <= record.seq).find(begins)
+    log.entries().iter().rev().filter(|r| r.seq <= record.seq).find(begins)
 }
 
 /// The entry in which this content was first read.
-pub fn first_opened(log: &View, content: &Content) -> Option<u64> {
-    log.records().find(|r| r.kind == Kind::Opened && content.was_read_in(r)).map(|r| r.seq)
+pub fn first_opened(log: &(impl Entries + ?Sized), content: &Content) -> Option<u64> {
+    log.entries().iter().find(|r| r.kind == Kind::Opened && content.was_read_in(r)).map(|r| r.seq)
 }
 
 /// The seal of this criterion that stood when an entry was written.
-pub fn seal_in_force(log: &View, name: &str, before: u64) -> Option<Seal> {
-    log.records().rev().find(|r| r.seq < before && r.kind == Kind::Declare && r.body["criterion"] == name).map(seal)
+pub fn seal_in_force(log: &(impl Entries + ?Sized), name: &str, before: u64) -> Option<Seal> {
+    log.entries().iter().rev().find(|r| r.seq < before && r.kind == Kind::Declare && r.body["criterion"] == name).map(seal)
 }
 
 /// The candidates opened so far, as the user named them where that is disclosed; the reference's own file apart.

@@ -121,13 +121,20 @@ pub(crate) fn read_from(path: &Path, offset: u64) -> Result<Option<Vec<u8>>, Err
     Ok(Some(bytes))
 }
 
-/// What tells a file from another one that takes its name: device and inode; `None` if it is not there. Elsewhere
+/// What tells a file from another one that takes its name: inode and time of birth, which stay when a file system is
+/// mounted again as another device; where no birth is told, device and inode; `None` if it is not there. Elsewhere
 /// than on Unix, where the standard library does not tell them, the resolved path.
 pub(crate) fn identity(path: &Path) -> Result<Option<String>, Error> {
     #[cfg(unix)]
     let found = {
         use std::os::unix::fs::MetadataExt;
-        fs::metadata(path).map(|m| format!("{} {}", m.dev(), m.ino()))
+        fs::metadata(path).map(|m| {
+            let born = m.created().ok().and_then(|at| at.duration_since(std::time::UNIX_EPOCH).ok());
+            match born.filter(|born| !born.is_zero()) {
+                Some(born) => format!("{} born {}", m.ino(), born.as_nanos()),
+                None => format!("{} {}", m.dev(), m.ino()),
+            }
+        })
     };
     #[cfg(not(unix))]
     let found = fs::canonicalize(path).map(|p| p.to_string_lossy().into_owned());

@@ -186,6 +186,11 @@ impl Kind {
         matches!(self, Kind::Log | Kind::Recover | Kind::Redact | Kind::Fork | Kind::Sign | Kind::Import)
     }
 
+    /// True for what the order of events is judged by: what was sealed, when what was opened, what came of it.
+    pub(crate) fn is_of_the_order(self) -> bool {
+        matches!(self, Kind::Declare | Kind::Opened | Kind::Verdict)
+    }
+
     /// True if private values of such an entry may be redacted; not of those that the log writes about itself.
     pub(crate) fn is_redactable(self) -> bool {
         !matches!(self, Kind::Log | Kind::Redact | Kind::Sign)
@@ -237,10 +242,10 @@ impl Record {
         list.into_iter().flatten().filter_map(|item| Redaction::deserialize(item).ok()).collect()
     }
 
-    /// True for the entries that a whole log is judged by: those that say something of it or of other entries, and those
-    /// that repeat one of an imported log.
+    /// True for the entries that a whole log is judged by: those that say something of it or of other entries, those
+    /// that the order of events is judged by, and those that repeat one of an imported log.
     pub(crate) fn is_landmark(&self) -> bool {
-        self.from.is_some() || self.kind.is_of_the_log()
+        self.from.is_some() || self.kind.is_of_the_log() || self.kind.is_of_the_order()
     }
 
     /// The origin that a `log` or `fork` entry gives to the log from here on.

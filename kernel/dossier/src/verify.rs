@@ -39,6 +39,10 @@ pub struct Verification {
     pub signatures: Vec<SignatureReport>,
     /// The logs that were joined to this one. One that is not as it was is a fault, too.
     pub parents: Vec<ParentReport>,
+    /// The entries by which a whole log is judged, in order: kinds log, recover, redact, fork, sign, import, declare,
+    /// opened, verdict, and what repeats an entry of an imported log. Unreadable ones are not among them.
+    #[serde(skip)]
+    pub landmarks: Vec<Record>,
     /// What a reader must know besides; the first says what this verification does not show.
     pub notes: Vec<String>,
 }
@@ -96,6 +100,7 @@ pub(crate) fn verify_below(path: &Path, allowed: Option<&AllowedSigners>, depth:
         torn: found.torn_entry || found.leftover,
         signatures: found.signatures,
         parents: joined.reports,
+        landmarks: found.landmarks,
         notes,
         faults: found.faults,
     })

@@ -297,7 +297,7 @@ fn verify(path: &Path, allowed: Option<&Path>, witness: Option<&Path>) -> Result
         None => (Value::Null, None),
     };
     let order = match verification.faults.is_empty() {
-        true => ledger::order_faults(&Dossier::read(path)?),
+        true => ledger::order_faults(verification.landmarks.as_slice()),
         false => Vec::new(),
     };
     let mut faults: Vec<(String, Value)> = verification

@@ -1,7 +1,7 @@
 //! Where the log lies, so that a copy that goes on elsewhere becomes a fork and never passes for the original.
 //!
-//! The file `place` names the device and inode of `entries.jsonl` (elsewhere than on Unix its resolved path). A copy
-//! has another inode, a moved folder on the same file system keeps it. The file is no part of the evidence: changed,
+//! The file `place` names inode and birth of `entries.jsonl` (elsewhere than on Unix its resolved path). A copy
+//! has others, a moved folder on the same file system keeps it. The file is no part of the evidence: changed,
 //! it only leads to a fork; removed, the log is taken to lie where it was begun.
 
 use super::Dossier;

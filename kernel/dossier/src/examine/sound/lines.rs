@@ -116,7 +116,7 @@ impl Entries {
             let field = self.name(field);
             self.blobs.push(Named { seq: entry.seq, field, digest: *digest, bytes: *bytes, redactable: false });
         }
-        if entry.from || entry.kind.is_of_the_log() {
+        if entry.from || entry.kind.is_of_the_log() || entry.kind.is_of_the_order() {
             self.landmarks.push(Record::from_leaf(leaf).ok()?);
         }
         self.leaves.push(leaf_hash(leaf));
