@@ -248,7 +248,11 @@ pub fn first_opened(log: &(impl Entries + ?Sized), content: &Content) -> Option<
 
 /// The seal of this criterion that stood when an entry was written.
 pub fn seal_in_force(log: &(impl Entries + ?Sized), name: &str, before: u64) -> Option<Seal> {
-    log.entries().iter().rev().find(|r| r.seq < before && r.kind == Kind::Declare && r.body["criterion"] == name).map(seal)
+    log.entries()
+        .iter()
+        .rev()
+        .find(|r| r.seq < before && r.kind == Kind::Declare && r.body["criterion"] == name)
+        .map(seal)
 }
 
 /// The candidates opened so far, as the user named them where that is disclosed; the reference's own file apart.

@@ -27,7 +27,7 @@ pub(crate) const FORMATS: [&str; 2] = ["fascicolo-dossier/v0", FORMAT];
 pub(crate) const VERSION: u8 = 1;
 
 /// One entry of the log.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Record {
     /// Version of this format: 1; 0 in what was written before it was frozen.

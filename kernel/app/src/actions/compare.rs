@@ -105,7 +105,7 @@ pub fn perform(
             Judgement::Inconclusive => Verdict::Inconclusive,
         },
     };
-    let late = terms.seal.as_ref().and_then(|seal| ledger::late(&session.dossier, name, seal, &content, before));
+    let late = terms.seal.as_ref().and_then(|seal| ledger::late(&*session.dossier, name, seal, &content, before));
     let post_hoc_because = if args.explore { None } else { terms.changed.clone().or(late) };
     let given = Given {
         args,
