@@ -106,6 +106,37 @@ fn missing_rows_and_a_nan_are_not_comparable_with_structure_filled_and_no_figure
     }
 }
 
+/// The candidates were made in known ways; what is not known by its picture gets no hint.
+#[test]
+fn a_hint_names_what_was_done_to_the_rows_and_nothing_where_that_cannot_be_seen() {
+    let desk = Desk::new();
+    let mut hinted = 0;
+    for (candidate, causes) in [
+        ("bf16", &["bfloat16_values", "rounding"][..]),
+        ("f16", &["float16_values", "rounding"]),
+        ("one-bad-row", &["another_rows_vector"]),
+        ("permuted-vectors", &["rows_in_another_order"]),
+        ("unnormalized", &["lengths"]),
+        ("avx-off", &["rounding"]),
+        ("shuffled", &[]),
+        ("cls-pooling", &[]),
+        ("int8", &[]),
+        ("missing-rows", &[]),
+        ("one-nan", &[]),
+    ] {
+        let result = desk.compare(candidate, &["--explore", "--criterion", "cosine"]).json();
+        let found: Vec<&str> =
+            result["hints"].as_array().unwrap().iter().map(|hint| hint["cause"].as_str().unwrap()).collect();
+        assert_eq!(found, causes, "{candidate}");
+        hinted += found.len();
+    }
+    assert_eq!(hinted, 8);
+    let (bad, good) = (desk.compare("one-bad-row", &["--explore"]).json(), desk.compare("batch-1", &["--explore"]));
+    let text = bad["hints"][0]["text"].as_str().unwrap();
+    assert!(text.contains("elpa-page-break-lines") && text.contains("libghc-cairo-prof"), "{text}");
+    assert_eq!(good.json()["hints"], serde_json::json!([]));
+}
+
 #[test]
 fn the_root_in_the_answer_is_the_one_after_the_verdicts_entry() {
     let desk = Desk::new();

@@ -2,9 +2,10 @@
 //! for and what it answers.
 //!
 //! Owns: [`table::AlignedBatch`], [`structure::Structure`], [`measure::Measure`] and its arithmetic,
-//! [`verdict::Outcome`]. Must not know: wasmtime, Parquet, dossier records, magics, MIME types, file paths.
+//! [`verdict::Outcome`], and what a difference looks like ([`causes`]). Must not know: wasmtime, Parquet, dossier records, magics, MIME types, file paths.
 //! Start at [`table`], then [`measure`], then [`verdict`].
 
+pub mod causes;
 pub mod explain;
 pub mod measure;
 pub mod structure;

@@ -6,6 +6,7 @@ use crate::failure::Failure;
 use crate::front::FrontEnd;
 use crate::ledger::{self, Content, Reference, Seal};
 use crate::session::{Fact, Place, Session};
+use fascicolo_contract::causes::{Causes, Hint};
 use fascicolo_contract::measure::{MeasureTrouble, measure_rows};
 use fascicolo_contract::verdict::{Judgement, Verdict};
 use fascicolo_contract::{Obstacle, Standing};
@@ -96,6 +97,12 @@ pub fn perform(
     // The reference's own rows in another encoding tell nothing about a candidate either.
     content.rows = Some(rows.1).filter(|candidate| *candidate != rows.0);
 
+    let hints = match &judged {
+        Judged::Finished(finished) if args.explore || finished.outcome.judgement != Judgement::Pass => {
+            hints(session, &comparison, front)?
+        }
+        Judged::Finished(_) | Judged::Not(_) => Vec::new(),
+    };
     let verdict = match (&judged, args.explore) {
         (Judged::Not(_), _) => Verdict::NotComparable,
         (Judged::Finished(_), true) => Verdict::None,
@@ -116,6 +123,7 @@ pub fn perform(
         verdict,
         post_hoc_because,
         content: &content,
+        hints,
     };
     let fact = given.fact(session, &comparison, &judged, of_reference, of_candidate)?;
     let mut done = session.record(place, Kind::Verdict, "verdict", fact)?;
@@ -315,6 +323,34 @@ fn judge(
     if obstacles.is_empty() { Ok(Judged::Finished(fold.finish()?)) } else { Ok(Judged::Not(obstacles)) }
 }
 
+/// Values that are looked through for causes, of both sides: some seconds at most.
+const HINTED_VALUES: f64 = 4e8;
+
+/// What the difference looks like; nothing for comparisons too large to be looked through once more.
+fn hints(session: &Session, comparison: &Comparison, front: &dyn FrontEnd) -> Result<Vec<Hint>, Failure> {
+    let dims = comparison.structure().dims_reference as usize;
+    let size = (BATCH_BYTES / (16 * dims.max(1))).clamp(1, BATCH_ROWS);
+    let mut causes = Causes::new(dims);
+    for second in [false, true] {
+        if second && !causes.wants_a_second_look() {
+            break;
+        }
+        let mut batches = comparison.batches(size)?;
+        if 2.0 * batches.rows_left() as f64 * dims as f64 > HINTED_VALUES {
+            break;
+        }
+        let mut batch = batches.buffer();
+        while batches.next_batch(&mut batch)? {
+            if session.interrupt.is_raised() {
+                return Err(Failure::interrupted("the comparison"));
+            }
+            if second { causes.seek(&batch) } else { causes.see(&batch) }
+        }
+        front.progress("looking for what the difference looks like", None);
+    }
+    Ok(causes.hints())
+}
+
 /// Everything that a verdict's record is made of.
 struct Given<'a> {
     args: &'a CompareArgs,
@@ -325,6 +361,7 @@ struct Given<'a> {
     verdict: Verdict,
     post_hoc_because: Option<String>,
     content: &'a Content,
+    hints: Vec<Hint>,
 }
 
 impl Given<'_> {
@@ -429,6 +466,7 @@ impl Given<'_> {
                 "path": files::shown(&self.args.candidate), "sha256": to, "content": self.content.rows,
                 "columns": side(&read.candidate),
             },
+            "hints": self.hints.iter().map(|h| json!({ "cause": h.cause, "text": h.text })).collect::<Value>(),
             "notes": notes,
             "fuel": fuel,
             "limits": criterion::limits(),

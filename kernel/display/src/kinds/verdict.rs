@@ -47,6 +47,11 @@ pub fn document(v: &Value) -> Doc {
             doc.blocks.push(Block::Picture);
         }
     }
+    let hints = list(v, "hints");
+    if !hints.is_empty() {
+        doc.say("What the difference looks like; a hint is not a finding:");
+        doc.items(hints.iter().map(|hint| Item::new(Mark::Open, text(hint, "text"))).collect());
+    }
     doc.facts(circumstances(v, verdict));
     doc.blocks.push(Block::Fold { summary: "digests and fuel".to_owned(), facts: digests(v) });
     if verdict == Some("pass") {
