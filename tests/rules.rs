@@ -565,3 +565,30 @@ fn names_that_are_no_text_and_notebooks_that_are_none_are_errors_and_no_crash() 
         .unwrap();
     assert_eq!(desk.run(&["run", "n.ipynb"]).status, 2);
 }
+
+#[test]
+fn a_pass_says_what_zero_rows_of_n_cannot_rule_out_and_how_many_criteria_were_tried() {
+    let desk = Desk::with_reference();
+    let notes = |criterion: &str| {
+        let result = desk.compare("batch-1", &["--criterion", criterion]);
+        assert_eq!(result.verdict(0), "pass");
+        result.json()["notes"].as_array().unwrap().iter().map(|n| n.as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    let declare = |criterion: &str, set: &[&str]| {
+        let set: Vec<&str> = set.iter().flat_map(|value| ["--set", value]).collect();
+        let args = [&["declare", criterion, "--because", "test"], set.as_slice()].concat();
+        assert_eq!(desk.run(&args).status, 0);
+    };
+    declare("allclose", &["atol=1e-3", "rtol=0"]);
+    declare("cosine", &["floor=0.9"]);
+    // 1 − 0.05^(1/393) = 0.00759…
+    let first = notes("allclose");
+    assert!(first.iter().any(|n| n.starts_with("rows.over is 0 of 393") && n.contains("0.76 %")), "{first:?}");
+    assert!(!first.iter().any(|n| n.contains("criteria were judged")), "{first:?}");
+    let second = notes("cosine");
+    assert!(
+        second.iter().any(|n| n.starts_with("2 criteria were judged") && n.contains("allclose, cosine")),
+        "{second:?}"
+    );
+    assert!(!second.iter().any(|n| n.contains("drawn at random")), "{second:?}");
+}

@@ -284,6 +284,21 @@ pub fn attempts(log: &View, content: &Content) -> u64 {
     attempts
 }
 
+/// The criteria that gave a verdict on this content, by name, each with its parameters: one name under two numbers is
+/// two.
+pub fn judged_by(log: &View, content: &Content) -> BTreeMap<String, String> {
+    let verdicts = log.records().filter(|r| r.kind == Kind::Verdict && r.body["explore"] != true);
+    let same = |r: &&Record| {
+        r.reads.iter().any(|f| f.role.starts_with("candidate") && content.files.contains(&f.sha256))
+            || (content.rows.is_some() && r.body["content"].as_str() == content.rows.as_deref())
+    };
+    let named = |r: &Record| {
+        let name = text(&r.body, "/criterion");
+        (format!("{} {}", text(&r.body, "/digest"), r.body["parameters"]), name)
+    };
+    verdicts.filter(same).map(named).collect()
+}
+
 /// Digest of the environment recorded last.
 pub fn environment(log: &View) -> Option<String> {
     let record = log.records().rev().find(|r| r.kind == Kind::Snapshot)?;

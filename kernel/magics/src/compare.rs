@@ -9,6 +9,9 @@ use std::path::PathBuf;
 /// are not finite, missing, extra and duplicate ids); if it does not allow a comparison, there are no figures. Then the
 /// criterion sees the rows, under the parameters that were declared for it.
 ///
+/// Beside a verdict other than pass stand hints at what the difference looks like: rows in another order, a missing
+/// normalisation, half precision, one class alone. A hint is not a finding, and no verdict depends on it.
+///
 /// The verdict is pass, fail, inconclusive or not_comparable. It is post hoc, and says so everywhere, if the criterion
 /// was not sealed (%declare) before this candidate was first opened in this case file.
 #[derive(Debug, Clone, Args)]

@@ -8,7 +8,7 @@ use crate::ledger::{self, Content, Reference, Seal};
 use crate::session::{Fact, Place, Session};
 use fascicolo_contract::causes::{Causes, Hint};
 use fascicolo_contract::measure::{MeasureTrouble, measure_rows};
-use fascicolo_contract::verdict::{Judgement, Verdict};
+use fascicolo_contract::verdict::{Figure, Judgement, Verdict};
 use fascicolo_contract::{Obstacle, Standing};
 use fascicolo_criterion::{Admitted, Finished};
 use fascicolo_dossier::{Draft, FileSeen, Kind};
@@ -351,6 +351,19 @@ fn hints(session: &Session, comparison: &Comparison, front: &dyn FrontEnd) -> Re
     Ok(causes.hints())
 }
 
+/// What a count of no row among `rows` says of rows that were not looked at: 1 − 0.05^(1/n), the one-sided bound of
+/// Clopper and Pearson at 95 %.
+fn none_of(figure: &Figure, rows: u64) -> Option<String> {
+    if figure.unit != "rows" || figure.value != 0.0 || rows == 0 {
+        return None;
+    }
+    let most = 100.0 * (1.0 - 0.05_f64.powf(1.0 / rows as f64));
+    Some(format!(
+        "{} is 0 of {rows}: if these rows were drawn at random, up to {most:.2} % of all rows may still be such (95 %)",
+        figure.name
+    ))
+}
+
 /// Everything that a verdict's record is made of.
 struct Given<'a> {
     args: &'a CompareArgs,
@@ -439,6 +452,23 @@ impl Given<'_> {
             notes.push("the candidate's bytes are the reference's own: this compares a file with itself".to_owned());
         } else if self.content.rows.is_none() {
             notes.push("the candidate's rows are the reference's own, bit for bit, written in another way".to_owned());
+        }
+        if let (Verdict::Pass, Judged::Finished(finished)) = (self.verdict, judged) {
+            notes.extend(finished.outcome.figures.iter().filter_map(|figure| none_of(figure, finished.rows)));
+        }
+        if !self.args.explore {
+            let mut others = ledger::judged_by(&session.dossier, self.content);
+            others.insert(format!("{} {parameters}", self.digest), self.name.to_owned());
+            if others.len() > 1 {
+                let mut names: Vec<&str> = others.values().map(String::as_str).collect();
+                names.sort_unstable();
+                notes.push(format!(
+                    "{} criteria were judged on this candidate ({}): with several, one that passes says less than it would \
+                     alone",
+                    names.len(),
+                    names.join(", ")
+                ));
+            }
         }
         for (entry, require) in ledger::unmet_requirements(&session.dossier) {
             notes.push(format!("the probe of entry {entry} required {require} and did not find it; a later probe required something else"));
