@@ -94,7 +94,8 @@ fn status(log: &View, here: &Here<'_>) -> Value {
     let sessions: BTreeSet<&str> = log.records().map(|r| r.session.as_str()).collect();
     let verdicts: Vec<Value> = log.records().filter(|r| r.kind == Kind::Verdict).map(|r| verdict(log, r)).collect();
     let judged = |opened: &Record| log.records().any(|r| r.kind == Kind::Verdict && r.start == opened.start);
-    let unjudged = log.records().filter(|r| r.kind == Kind::Opened && !r.reads.is_empty() && !judged(r)).count();
+    let own = |r: &&Record| r.kind == Kind::Opened && r.from.is_none() && !r.reads.is_empty();
+    let unjudged = log.records().filter(own).filter(|r| !judged(r)).count();
     json!({
         "path": log.path().display().to_string(), "origin": log.origin(), "entries": log.size(), "root": log.root_hex(),
         "sessions": sessions.len(), "reference": ledger::reference(log).map(|r| r.name), "verdicts": verdicts,

@@ -61,18 +61,30 @@ pub fn fact(v: &Value) -> Fact {
 
 /// The answers, one below the other, and what none of them covers.
 pub fn answers(v: &Value, doc: &mut Doc) {
-    let items = list(v, "answers").iter().map(|answer| {
+    let mut items: Vec<Item> = Vec::new();
+    let mut answers = list(v, "answers").iter().peekable();
+    while let Some(answer) = answers.next() {
+        let question = |answer: &Value| asked(answer["question"].as_str().unwrap_or_default()).to_owned();
+        let mut questions = question(answer);
+        // What one reason leaves open is said once.
+        let alike = |next: &&Value| {
+            ["state", "reason"].iter().all(|key| next[*key] == answer[*key]) && answer["state"] == "cannot_tell"
+        };
+        while let Some(next) = answers.next_if(alike) {
+            let next = question(next);
+            let (first, rest) = next.split_at(next.len().min(1));
+            questions = format!("{questions}; {}{rest}", first.to_lowercase());
+        }
         let (mark, word) = word(answer["state"].as_str().unwrap_or_default());
-        let mut item = Item::new(mark, format!("{}: {word}", asked(answer["question"].as_str().unwrap_or_default())));
+        let mut item = Item::new(mark, format!("{questions}: {word}"));
         item.lines.push(text(answer, "reason"));
         let pieces = list(answer, "details");
         item.lines.extend(pieces.iter().take(PIECES).map(|piece| format!("– {}", scalar(piece))));
         if pieces.len() > PIECES {
             item.lines.push(format!("– and {} more", pieces.len() - PIECES));
         }
-        item
-    });
-    let items: Vec<Item> = items.collect();
+        items.push(item);
+    }
     if !items.is_empty() {
         doc.items(items);
         doc.blocks.push(Block::Close(FREE_TEXT.to_owned()));
