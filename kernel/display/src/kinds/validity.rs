@@ -72,8 +72,9 @@ pub fn answers(v: &Value, doc: &mut Doc) {
         };
         while let Some(next) = answers.next_if(alike) {
             let next = question(next);
-            let (first, rest) = next.split_at(next.len().min(1));
-            questions = format!("{questions}; {}{rest}", first.to_lowercase());
+            let mut letters = next.chars();
+            let first: String = letters.next().into_iter().flat_map(char::to_lowercase).collect();
+            questions = format!("{questions}; {first}{}", letters.as_str());
         }
         let (mark, word) = word(answer["state"].as_str().unwrap_or_default());
         let mut item = Item::new(mark, format!("{questions}: {word}"));
