@@ -592,3 +592,31 @@ fn a_pass_says_what_zero_rows_of_n_cannot_rule_out_and_how_many_criteria_were_tr
     );
     assert!(!second.iter().any(|n| n.contains("drawn at random")), "{second:?}");
 }
+
+#[test]
+fn a_calibration_finds_where_the_repeats_end_and_its_runs_are_candidates_no_more() {
+    let desk = Desk::with_reference();
+    let runs = ["batch-1", "avx-off"].map(|run| sample(&format!("candidates/{run}.parquet")));
+    let calibrate = |criterion: &str, more: &[&str]| {
+        let args = [&["calibrate", criterion, "--runs", &runs[0], &runs[1], "--json"], more].concat();
+        let ended = desk.run(&args);
+        assert_eq!(ended.status, 0, "{}", ended.stderr);
+        ended.json()
+    };
+    // By numpy: the smallest cosine and the largest difference of the two repeats (expected.jsonl).
+    let floor = calibrate("cosine", &[]);
+    assert!((floor["proposal"]["value"].as_f64().unwrap() - 0.999_999_999_999_381_4).abs() < 1e-12, "{floor}");
+    let atol = calibrate("allclose", &["--set", "rtol=0"]);
+    assert_eq!(atol["proposal"]["value"].as_f64(), Some(2.346_932_888_031_005_9e-7));
+    let over = atol["figures"].as_array().unwrap().iter().find(|f| f["name"] == "rows.over").unwrap();
+    assert_eq!((over["least"].as_f64(), over["most"].as_f64()), (Some(0.0), Some(0.0)));
+    assert!(calibrate("allclose", &[])["proposal"]["value"].is_null());
+
+    let declared =
+        desk.run(&["declare", "cosine", "--set", "floor=0.99999", "--because", "a margin of 1e-5", "--json"]);
+    assert_eq!(declared.json()["calibrated"][0]["runs"], 2);
+    assert_eq!(desk.compare("batch-1", &["--criterion", "cosine"]).verdict(3), "pass");
+    assert_eq!(desk.compare("f16", &["--criterion", "cosine"]).verdict(0), "pass");
+    let own = sample("reference.parquet");
+    assert_eq!(desk.run(&["calibrate", "cosine", "--runs", &own]).status, 2);
+}

@@ -226,6 +226,7 @@ fn body_of(action: &Action) -> Result<String, Failure> {
         Action::Reference(args) => args.file.as_ref(),
         Action::Snapshot(_)
         | Action::Probe(_)
+        | Action::Calibrate(_)
         | Action::Declare(_)
         | Action::Compare(_)
         | Action::Why(_)

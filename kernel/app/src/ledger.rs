@@ -299,6 +299,17 @@ pub fn judged_by(log: &View, content: &Content) -> BTreeMap<String, String> {
     verdicts.filter(same).map(named).collect()
 }
 
+/// The entries in which this criterion was calibrated on repeats of this reference, and on how many each.
+pub fn calibrations(log: &View, digest: &str, reference: &str) -> Vec<(u64, u64)> {
+    let of = |r: &&Record| {
+        r.kind == Kind::Fact
+            && r.body["what"] == "calibrate"
+            && r.body["digest"] == digest
+            && r.body["reference"] == reference
+    };
+    log.records().filter(of).map(|r| (r.seq, r.body["runs"].as_u64().unwrap_or_default())).collect()
+}
+
 /// Digest of the environment recorded last.
 pub fn environment(log: &View) -> Option<String> {
     let record = log.records().rev().find(|r| r.kind == Kind::Snapshot)?;

@@ -112,6 +112,9 @@ pub enum Kind {
     Replay,
     /// A checkpoint was signed.
     Sign,
+    /// Something else was found; the caller's words in the body say what. Kinds that this format does not name come as
+    /// this one, so that a log with them is read by every program that reads v1.
+    Fact,
     /// Another log was joined as a parent; entries of it follow, each with [`Record::from`].
     Import,
 }
@@ -213,7 +216,7 @@ impl Record {
         }
         let record: Self = serde_json::from_slice(leaf).map_err(|e| format!("is not a record: {e}"))?;
         match record.v {
-            0 if record.from.is_some() || record.kind == Kind::Import => {
+            0 if record.from.is_some() || matches!(record.kind, Kind::Import | Kind::Fact) => {
                 Err("says what format v0 has no words for".to_owned())
             }
             0..=VERSION => Ok(record),
@@ -303,6 +306,7 @@ mod tests {
             (r#"{"v":0"#, r#"{"v":2"#),
             (r#""start":0,"#, r#""start":0,"from":{"origin":"o","seq":1},"#),
             (r#""kind":"end""#, r#""kind":"import""#),
+            (r#""kind":"end""#, r#""kind":"fact""#),
             (r#"{"v":0"#, r#"{ "v":0"#),
         ] {
             let changed = LEAF.replacen(old, new, 1);

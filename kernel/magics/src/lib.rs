@@ -4,6 +4,7 @@
 //! Owns: the magics' names and options, the split of a cell into magics and Rust. Must not know: how anything is done;
 //! there is no input, output or check here. Start at [`cell::split`] and [`Action`].
 
+pub mod calibrate;
 pub mod cell;
 pub mod compare;
 pub mod criterion;
@@ -30,6 +31,7 @@ pub enum Action {
     Snapshot(snapshot::SnapshotArgs),
     Probe(probe::ProbeArgs),
     Criterion(criterion::CriterionArgs),
+    Calibrate(calibrate::CalibrateArgs),
     Declare(declare::DeclareArgs),
     Compare(compare::CompareArgs),
     Why(why::WhyArgs),
@@ -45,6 +47,7 @@ impl Action {
             Action::Snapshot(_) => "snapshot",
             Action::Probe(_) => "probe",
             Action::Criterion(_) => "criterion",
+            Action::Calibrate(_) => "calibrate",
             Action::Declare(_) => "declare",
             Action::Compare(_) => "compare",
             Action::Why(_) => "why",
@@ -60,6 +63,7 @@ impl Action {
             Action::Criterion(args) => args.defines(),
             Action::Snapshot(_)
             | Action::Probe(_)
+            | Action::Calibrate(_)
             | Action::Declare(_)
             | Action::Compare(_)
             | Action::Why(_)

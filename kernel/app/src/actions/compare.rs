@@ -70,7 +70,7 @@ pub fn perform(
     let of_candidate = files::seen("candidate", &candidate, &reading(&args.candidate))?;
     let mut content = Content::of(&of_candidate, digest);
     let before = session.dossier.size();
-    opened(session, place, args, &of_reference, &of_candidate)?;
+    opened(session, place, (&args.reference, &of_reference), (&args.candidate, &of_candidate), args.explore)?;
 
     let watch = watching("matching rows by id".into());
     let comparison = Comparison::open(&reference, &candidate, &terms.columns, &watch).map_err(|error| {
@@ -173,16 +173,21 @@ fn exploring(args: &CompareArgs, criterion: &Admitted) -> Terms {
     Terms { reference: None, seal: None, parameters, open, changed: None, columns }
 }
 
+/// The columns that the reference was declared with.
+pub(super) fn columns_of(reference: &Value) -> Columns {
+    let named =
+        |column: &str| reference.pointer(&format!("/output/named/{column}")).and_then(Value::as_str).map(str::to_owned);
+    Columns { id: named("id"), vector: named("vector"), label: named("label") }
+}
+
 /// Exploring the declared reference's own output: its columns are known, where no option names others.
 fn known_reference(session: &Session, terms: &mut Terms, digest: &str) -> Result<(), Failure> {
     let Some(reference) = ledger::reference(&session.dossier).filter(|r| r.output == digest) else { return Ok(()) };
-    let stored = session.stored(reference.entry)?;
-    let named =
-        |column: &str| stored.pointer(&format!("/output/named/{column}")).and_then(Value::as_str).map(str::to_owned);
+    let declared = columns_of(&session.stored(reference.entry)?);
     let columns = &mut terms.columns;
-    columns.id = columns.id.take().or_else(|| named("id"));
-    columns.vector = columns.vector.take().or_else(|| named("vector"));
-    columns.label = columns.label.take().or_else(|| named("label"));
+    columns.id = columns.id.take().or(declared.id);
+    columns.vector = columns.vector.take().or(declared.vector);
+    columns.label = columns.label.take().or(declared.label);
     terms.reference = Some(reference);
     Ok(())
 }
@@ -252,28 +257,28 @@ fn declared(session: &mut Session, args: &CompareArgs, found: &mut criterion::Fo
 }
 
 /// Enters that the candidate's content is read, before anything of it can be seen: a crash cannot hide an attempt.
-fn opened(
+pub(super) fn opened(
     session: &mut Session,
     place: &Place,
-    args: &CompareArgs,
-    reference: &[FileSeen],
-    candidate: &[FileSeen],
+    (reference_path, reference): (&Path, &[FileSeen]),
+    (candidate_path, candidate): (&Path, &[FileSeen]),
+    explore: bool,
 ) -> Result<(), Failure> {
     let mut draft = Draft::new(Kind::Opened);
     place.mark(&mut draft);
     draft.reads = [reference, candidate].concat();
     draft.private = vec![
-        ("reference.path".to_owned(), files::shown(&args.reference)),
-        ("candidate.path".to_owned(), files::shown(&args.candidate)),
+        ("reference.path".to_owned(), files::shown(reference_path)),
+        ("candidate.path".to_owned(), files::shown(candidate_path)),
     ];
-    draft.body = json!({ "explore": args.explore });
+    draft.body = json!({ "explore": explore });
     session.append(draft)?;
     Ok(())
 }
 
 /// Enters which rows were read, on both sides and however they are stored, before a criterion sees them: an error cannot
 /// hide what it may have told.
-fn rows_opened(session: &mut Session, place: &Place, rows: &(String, String)) -> Result<(), Failure> {
+pub(super) fn rows_opened(session: &mut Session, place: &Place, rows: &(String, String)) -> Result<(), Failure> {
     let mut draft = Draft::new(Kind::Opened);
     place.mark(&mut draft);
     draft.body = json!({ "rows": { "reference": rows.0, "candidate": rows.1 } });
@@ -282,14 +287,14 @@ fn rows_opened(session: &mut Session, place: &Place, rows: &(String, String)) ->
 }
 
 /// What came of showing the rows to the criterion.
-enum Judged {
+pub(super) enum Judged {
     /// The structure, or a measure without a value, forbids it.
     Not(Vec<Obstacle>),
     /// The answer.
     Finished(Finished),
 }
 
-fn judge(
+pub(super) fn judge(
     session: &Session,
     comparison: &Comparison,
     criterion: &Admitted,

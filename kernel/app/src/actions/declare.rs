@@ -40,7 +40,9 @@ pub fn perform(session: &mut Session, args: &DeclareArgs, place: &Place) -> Resu
         "criterion": args.name, "digest": found.digest, "parameters": parameters,
         "reference": reference.identity, "output": reference.output,
     });
+    let calibrated = ledger::calibrations(&session.dossier, &found.digest, &reference.identity);
     let result = json!({
+        "calibrated": calibrated.iter().map(|(entry, runs)| json!({ "entry": entry, "runs": runs })).collect::<Value>(),
         "criterion": args.name, "digest": found.digest, "parameters": parameters, "because": args.because,
         "reference": { "name": reference.name, "identity": reference.identity, "sha256": reference.output },
         "entry": session.dossier.size(), "already": false, "post_hoc_for": opened,

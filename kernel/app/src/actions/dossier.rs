@@ -237,6 +237,7 @@ pub fn summary(log: &View, record: &Record) -> String {
         Kind::Probe => format!("require {}", body("require")),
         Kind::Snapshot => short(&body("digest")),
         Kind::Replay => format!("of {} {}", body("origin"), short(&body("root"))),
+        Kind::Fact => format!("{} {}", body("what"), body("name")),
         Kind::Import => {
             let of = |key: &str| record.body["parent"][key].as_str().unwrap_or_default().to_owned();
             format!("{} {}", of("origin"), short(&of("root")))

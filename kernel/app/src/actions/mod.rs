@@ -1,6 +1,7 @@
 //! Action → what was done: one file for each magic.
 
 mod bound;
+mod calibrate;
 mod compare;
 mod crate_metadata;
 mod criterion;
@@ -72,6 +73,7 @@ pub fn perform(session: &mut Session, magic: &Magic, place: &Place, front: &dyn 
         Action::Snapshot(args) => snapshot::perform(session, args, place, front),
         Action::Probe(args) => probe::perform(session, args, place, front),
         Action::Criterion(args) => criterion::perform(session, args, body, place, front),
+        Action::Calibrate(args) => calibrate::perform(session, args, place, front),
         Action::Declare(args) => declare::perform(session, args, place),
         Action::Compare(args) => compare::perform(session, args, place, front),
         Action::Why(args) => {
@@ -144,6 +146,7 @@ pub fn perform_reading(action: &Action, default_dossier: &Path, front: &dyn Fron
         | Action::Snapshot(_)
         | Action::Probe(_)
         | Action::Criterion(_)
+        | Action::Calibrate(_)
         | Action::Declare(_)
         | Action::Compare(_)
         | Action::Dossier(_) => None,

@@ -110,6 +110,44 @@ pub fn criterion(v: &Value) -> Doc {
     doc
 }
 
+pub fn calibration(v: &Value) -> Doc {
+    let runs = list(v, "runs");
+    let about =
+        format!("criterion {}, {} runs against reference {}", text(v, "name"), runs.len(), text(v, "reference.name"));
+    let mut doc = Doc::titled("CALIBRATION", Tone::Plain, about);
+    let row = |f: &Value| ["name", "least", "median", "most", "unit"].map(|key| text(f, key)).to_vec();
+    let rows = list(v, "figures").iter().map(row).collect();
+    doc.table(Table { caption: String::new(), head: vec!["figure", "least", "median", "most", "unit"], rows });
+    match (maybe(v, "proposal.value"), maybe(v, "proposal.because")) {
+        (Some(value), Some(because)) => {
+            doc.facts(vec![Fact::new(text(v, "proposal.parameter"), format!("{value} ({because})"))]);
+            doc.blocks.push(Block::Close(
+                "This is where these repeats end, not a bound to seal: leave room for what they did not show, and say why in \
+                 the declaration."
+                    .to_owned(),
+            ));
+        }
+        (None, Some(because)) => doc.say(format!("No number is proposed: {because}.")),
+        (_, None) => doc.say(format!("No number is proposed: {NOT_RECORDED}.")),
+    }
+    doc.facts(vec![
+        Fact::new("figures at", text(v, "at")),
+        Fact::new("runs", runs.iter().map(scalar).collect::<Vec<_>>().join(", ")),
+        Fact::digest("criterion digest", text(v, "digest")),
+    ]);
+    doc
+}
+
+/// On how many repeats of the reference the criterion was looked at before.
+fn calibrated(v: &Value) -> String {
+    let one = |c: &Value| format!("on {} repeats (entry {})", count(c, "runs"), text(c, "entry"));
+    match at(v, "calibrated") {
+        Some(Value::Array(all)) if !all.is_empty() => all.iter().map(one).collect::<Vec<_>>().join(", "),
+        Some(Value::Array(_)) => "on no repeat of the reference".to_owned(),
+        _ => NOT_RECORDED.to_owned(),
+    }
+}
+
 pub fn declaration(v: &Value) -> Doc {
     let criterion = match at(v, "criterion") {
         Some(Value::Object(map)) => map.get("name").map_or_else(|| NOT_RECORDED.to_owned(), scalar),
@@ -144,6 +182,7 @@ pub fn declaration(v: &Value) -> Doc {
     };
     doc.facts(vec![
         Fact::new("because", text(v, "because")),
+        Fact::new("calibrated", calibrated(v)),
         Fact::new("reference", reference),
         Fact::new("dossier entry", text(v, "entry")),
         Fact::digest(

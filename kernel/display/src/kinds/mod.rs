@@ -25,6 +25,7 @@ pub fn document(kind: &str, result: &Value) -> Option<Doc> {
         "declare" => declared::declaration(result),
         "snapshot" => environment::document(result),
         "probe" => probe::document(result),
+        "calibrate" => declared::calibration(result),
         "dossier_status" => dossier::status(result),
         "dossier_log" => dossier::log(result),
         "dossier_sign" => dossier::signed(result),

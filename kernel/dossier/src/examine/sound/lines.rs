@@ -78,7 +78,9 @@ impl Entries {
     }
 
     fn add(&mut self, entry: &Sketch<'_>, leaf: &[u8]) -> Option<()> {
-        if leaf.len() > LEAF_BYTES || entry.v > VERSION || (entry.v == 0 && (entry.from || entry.kind == Kind::Import))
+        if leaf.len() > LEAF_BYTES
+            || entry.v > VERSION
+            || (entry.v == 0 && (entry.from || matches!(entry.kind, Kind::Import | Kind::Fact)))
         {
             return None;
         }
@@ -305,6 +307,7 @@ fn kind_of(name: &str) -> Option<Kind> {
         "verdict" => Kind::Verdict,
         "fork" => Kind::Fork,
         "replay" => Kind::Replay,
+        "fact" => Kind::Fact,
         "sign" => Kind::Sign,
         "import" => Kind::Import,
         _ => return None,
