@@ -14,6 +14,11 @@ pub struct Standard {
 /// All of them, by name.
 pub const STANDARD: &[Standard] = &[
     Standard {
+        name: "abs",
+        source: include_str!("../../../wasm-checks/standard/abs.rs"),
+        component: include_bytes!("../../../wasm-checks/standard/prebuilt/abs.wasm"),
+    },
+    Standard {
         name: "allclose",
         source: include_str!("../../../wasm-checks/standard/allclose.rs"),
         component: include_bytes!("../../../wasm-checks/standard/prebuilt/allclose.wasm"),
@@ -22,6 +27,16 @@ pub const STANDARD: &[Standard] = &[
         name: "cosine",
         source: include_str!("../../../wasm-checks/standard/cosine.rs"),
         component: include_bytes!("../../../wasm-checks/standard/prebuilt/cosine.wasm"),
+    },
+    Standard {
+        name: "norm",
+        source: include_str!("../../../wasm-checks/standard/norm.rs"),
+        component: include_bytes!("../../../wasm-checks/standard/prebuilt/norm.wasm"),
+    },
+    Standard {
+        name: "rel",
+        source: include_str!("../../../wasm-checks/standard/rel.rs"),
+        component: include_bytes!("../../../wasm-checks/standard/prebuilt/rel.wasm"),
     },
 ];
 

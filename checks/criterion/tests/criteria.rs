@@ -111,11 +111,24 @@ fn the_same_cell_in_two_folders_gives_the_same_bytes_the_same_answer_and_the_sam
     assert_eq!(one.fuel, two.fuel);
 }
 
+/// Parameters under which a standard criterion can judge [`rows`].
+fn parameters_of(name: &str) -> Vec<(&'static str, f64)> {
+    match name {
+        "abs" => vec![("most", 1e-5)],
+        "allclose" => vec![("atol", 1e-5), ("rtol", 0.0)],
+        "cosine" => vec![("floor", 0.9)],
+        "norm" => vec![("least", 0.9), ("most", 1.1), ("undefined", 0.0)],
+        "rel" => vec![("most", 0.1), ("undefined", 0.0)],
+        other => panic!("say how `{other}` is to be tested"),
+    }
+}
+
 #[test]
-fn a_criterion_gives_the_same_bits_however_its_rows_are_split_and_merged() {
+fn a_standard_criterion_gives_the_same_bits_however_its_rows_are_split_and_merged() {
     let batch = rows(200);
-    for (name, parameters) in [("cosine", vec![("floor", 0.9)]), ("allclose", vec![("atol", 1e-5), ("rtol", 0.0)])] {
-        let criterion = HOST.admit(name, standard::find(name).unwrap().component).unwrap();
+    for standard in standard::STANDARD {
+        let parameters = parameters_of(standard.name);
+        let criterion = HOST.admit(standard.name, standard.component).unwrap();
         let whole = judge(&criterion, &parameters, &[slice(&batch, 0, 200)]).unwrap().outcome;
         let small: Vec<AlignedBatch> = (0..20).map(|i| slice(&batch, i * 10, i * 10 + 10)).collect();
         assert_eq!(judge(&criterion, &parameters, &small).unwrap().outcome, whole);

@@ -44,6 +44,19 @@ use std::path::PathBuf;
 /// at least once, and .spread(name, unit, &spread, Some(threshold)) for a picture. A figure that is not finite (an
 /// accumulator that saw no row) makes the whole answer an error, never a pass. Parameters may name the range that means
 /// something: floor["unitless", -1.0..=1.0] "…".
+///
+/// Standard criteria need no compiler; `%criterion show NAME` gives formula, units and traps of each:
+///     cosine      every row keeps its direction
+///     norm        every row keeps its length
+///     abs, rel    every element is within an absolute, a relative distance
+///     allclose    every element is close as numpy.allclose and torch.allclose define it
+/// No tolerance has a default. These are the defaults of others for allclose, to be written out by whoever wants them:
+///     numpy.allclose                          --set rtol=1e-5    --set atol=1e-8
+///     torch.testing.assert_close, float16     --set rtol=1e-3    --set atol=1e-5
+///     torch.testing.assert_close, bfloat16    --set rtol=1.6e-2  --set atol=1e-5
+///     torch.testing.assert_close, float32     --set rtol=1.3e-6  --set atol=1e-5
+///     torch.testing.assert_close, float64     --set rtol=1e-7    --set atol=1e-7
+/// Sources: numpy.org/doc/stable/reference/generated/numpy.allclose.html, docs.pytorch.org/docs/stable/testing.html
 #[derive(Debug, Clone, Args)]
 #[command(verbatim_doc_comment)]
 pub struct CriterionArgs {

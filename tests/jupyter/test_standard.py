@@ -1,0 +1,236 @@
+"""The standard criteria against numpy: figures of `fascicolo compare --json` on random values and on hard ones."""
+import json
+import warnings
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from conftest import fascicolo
+
+TINY32, TINY64 = np.float32(1e-45), 5e-324
+MAX32, MAX64 = np.finfo(np.float32).max, np.finfo(np.float64).max
+
+
+def random(seed, rows, dims, dtype, noise):
+    """A reference, and a candidate that differs from it by `noise` relative to it."""
+    draw = np.random.default_rng(seed)
+    r = draw.standard_normal((rows, dims)).astype(dtype)
+    return r, (r * (1 + noise * draw.standard_normal((rows, dims)))).astype(dtype)
+
+
+def case(dtype, r, c):
+    return np.array(r, dtype), np.array(c, dtype)
+
+
+CASES = {
+    "random float32": random(1, 200, 16, np.float32, 1e-4),
+    "random float64": random(2, 200, 16, np.float64, 1e-9),
+    "random float16": random(3, 50, 8, np.float16, 1e-2),
+    "one row": random(4, 1, 7, np.float32, 1e-3),
+    "one dimension": random(5, 40, 1, np.float32, 1e-3),
+    "4096 dimensions": random(6, 3, 4096, np.float32, 1e-5),
+    "the same file": (random(7, 20, 5, np.float32, 0)[0],) * 2,
+    "float32 denormals": case(np.float32, [[TINY32, 0, 1e-40], [3e-39, TINY32, -TINY32]], [[2 * TINY32, 0, 2e-40], [-3e-39, 0, TINY32]]),
+    "float64 denormals": case(np.float64, [[TINY64, 1e-310], [2e-320, 1e-10]], [[2 * TINY64, -1e-310], [1, 1e-10]]),
+    "signed zeros": case(np.float32, [[0.0, -0.0, 1], [-0.0, 1, 1]], [[-0.0, 0.0, 1], [0.0, 1, 1]]),
+    "largest float32": case(np.float32, [[MAX32, -MAX32], [MAX32, 1]], [[-MAX32, MAX32], [MAX32, 2]]),
+    "large float64": case(np.float64, [[1e300, -1e300], [1e150, 1]], [[-1e300, 1e300], [1e-150, 1]]),
+    "ties": case(np.float32, np.ones((9, 4)), np.ones((9, 4)) + 0.5),
+    "far apart": case(np.float64, [[1e-300, 1], [5, 6]], [[1e300, 1], [5, -6]]),
+}
+ZERO_VECTORS = {
+    "zero in the reference": case(np.float32, [[0, 0], [1, 2]], [[0, 1], [1, 2]]),
+    "zero in the candidate": case(np.float32, [[3, 0], [1, 2]], [[0, 0], [1, 2]]),
+    "zero in both": case(np.float32, [[0, 0], [1, 2]], [[-0.0, 0], [1, 2]]),
+    "nothing but zero": case(np.float64, [[0, 0], [0, 0]], [[0, 0], [0, 0]]),
+}
+
+
+def ids_of(rows):
+    """Ids in another order than the rows, and of several lengths: only bytewise order is right among equals."""
+    return [f"{(i * 7) % rows}-à"[: 1 + i % 4] + f"/{i}" for i in range(rows)]
+
+
+def write(path, values, ids=None, **columns):
+    data = pa.FixedSizeListArray.from_arrays(pa.array(np.ascontiguousarray(values).reshape(-1)), values.shape[1])
+    pq.write_table(pa.table({"id": ids or ids_of(len(values)), "emb": data, **columns}), path)
+    return path
+
+
+def compare(program, folder, pair, criterion, *options, **parameters):
+    """What the program says of the pair, without a verdict."""
+    r, c = pair
+    files = write(folder / "r.parquet", r), write(folder / "c.parquet", c)
+    return explore(program, folder, files, criterion, *options, **parameters)
+
+
+def explore(program, folder, files, criterion, *options, **parameters):
+    given = [o for name, value in parameters.items() for o in ("--set", f"{name}={value!r}")]
+    ended = fascicolo(program, "compare", *files, "--criterion", criterion, "--explore", "--json", *given, *options, cwd=folder)
+    assert ended.returncode in (0, 3), ended.stdout + ended.stderr
+    return json.loads(ended.stdout)
+
+
+def figures(result):
+    return {figure["name"]: figure["value"] for figure in result["figures"]}
+
+
+def worst(result, name):
+    (figure,) = [figure for figure in result["figures"] if figure["name"] == name]
+    return [(row["id"], row["value"]) for row in figure["worst"]]
+
+
+def extremes(values, ids, sign):
+    """The five most extreme, ties by id, bytewise."""
+    return sorted(((i, float(v)) for i, v in zip(ids, values)), key=lambda row: (sign * row[1], row[0].encode()))[:5]
+
+
+def wide(pair):
+    return tuple(side.astype(np.float64) for side in pair)
+
+
+def quotient(a, b):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return a / b
+
+
+def norm(x):
+    """‖x‖ in extended precision, whose exponents hold the square of every float64."""
+    return np.sqrt((x.astype(np.longdouble) ** 2).sum(axis=1))
+
+
+@pytest.mark.parametrize("name", [*CASES, *ZERO_VECTORS])
+def test_abs_is_numpys_largest_difference(program, tmp_path, name):
+    pair = {**CASES, **ZERO_VECTORS}[name]
+    r, c = wide(pair)
+    largest = np.abs(c - r).max(axis=1)
+    result = compare(program, tmp_path, pair, "abs", most=0.25)
+    assert figures(result) == {"abs.max": largest.max(), "rows.over": (largest > 0.25).sum()}
+    assert worst(result, "abs.max") == extremes(largest, ids_of(len(r)), -1)
+
+
+@pytest.mark.parametrize("name", [*CASES, *ZERO_VECTORS])
+def test_rel_is_numpys_quotient_with_the_reference_as_denominator(program, tmp_path, name):
+    pair = {**CASES, **ZERO_VECTORS}[name]
+    r, c = wide(pair)
+    quotients = quotient(np.abs(c - r), np.abs(r))
+    undefined = (r != c) & ~np.isfinite(quotients)
+    largest = np.where(np.isfinite(quotients), quotients, 0).max(axis=1)
+    result = compare(program, tmp_path, pair, "rel", most=1e-3, undefined=0)
+    assert figures(result) == {
+        "rel.max": largest.max(), "rows.over": (largest > 1e-3).sum(), "rel.undefined": undefined.sum(),
+        "rel.undefined.row_max": undefined.sum(axis=1).max(),
+    }
+    assert worst(result, "rel.max") == extremes(largest, ids_of(len(r)), -1)
+    assert worst(result, "rel.undefined.row_max") == extremes(undefined.sum(axis=1), ids_of(len(r)), -1)
+
+
+@pytest.mark.parametrize("name", [*CASES, *ZERO_VECTORS])
+def test_norm_is_the_quotient_of_lengths_and_rows_without_one_are_counted(program, tmp_path, name):
+    pair = {**CASES, **ZERO_VECTORS}[name]
+    r, c = wide(pair)
+    of_r, of_c = norm(r), norm(c)
+    ratio = quotient(of_c, of_r).astype(np.float64)
+    both = (of_r == 0) & (of_c == 0)
+    undefined = ~np.isfinite(ratio) & ~both
+    found = figures(compare(program, tmp_path, pair, "norm", least=0.9, most=1.1, undefined=0))
+    assert (found["norm_ratio.undefined"], found["norm.both_zero"]) == (undefined.sum(), both.sum())
+    if np.isfinite(ratio).any():
+        # Norms below the normal range of float64 have few digits themselves.
+        digits = 0.51 if name == "float64 denormals" else 1e-13
+        assert found["norm_ratio.min"] == pytest.approx(ratio[np.isfinite(ratio)].min(), rel=digits)
+        assert found["norm_ratio.max"] == pytest.approx(ratio[np.isfinite(ratio)].max(), rel=digits)
+    else:
+        assert "norm_ratio.min" not in found
+
+
+@pytest.mark.parametrize("name", [*CASES, *ZERO_VECTORS])
+def test_allclose_counts_the_elements_that_numpy_does_not_find_close(program, tmp_path, name):
+    pair = {**CASES, **ZERO_VECTORS}[name]
+    r, c = wide(pair)
+    # numpy's second argument is the one that rtol is taken of.
+    far = ~np.isclose(c, r, rtol=1e-5, atol=1e-8)
+    found = figures(compare(program, tmp_path, pair, "allclose", rtol=1e-5, atol=1e-8))
+    assert (found["elements.over"], found["rows.over"]) == (far.sum(), far.any(axis=1).sum())
+
+
+# Cosine brings its ratio of lengths along, which float64 does not hold for these.
+@pytest.mark.parametrize("name", [name for name in CASES if name not in ("far apart", "float64 denormals")])
+def test_cosine_is_that_of_the_directions_in_extended_precision(program, tmp_path, name):
+    pair = CASES[name]
+    r, c = wide(pair)
+    unit = [(x.astype(np.longdouble).T / norm(x)).T for x in (r, c)]
+    cosine = 1 - 0.5 * ((unit[0] - unit[1]) ** 2).sum(axis=1)
+    found = figures(compare(program, tmp_path, pair, "cosine", floor=0.5))
+    assert found["cosine.min"] == pytest.approx(float(cosine.min()), abs=1e-14)
+    assert found["cosine.mean"] == pytest.approx(float(cosine.mean()), abs=1e-14)
+
+
+def test_a_difference_that_float64_cannot_hold_is_not_comparable_under_abs(program, tmp_path):
+    pair = case(np.float64, [[MAX64, 1], [1, 1]], [[-MAX64, 1], [1, 1]])
+    result = compare(program, tmp_path, pair, "abs", most=1)
+    assert (result["verdict"], result["figures"]) == ("not_comparable", [])
+    (obstacle,) = result["structure"]["obstacles"]
+    assert (obstacle["kind"], obstacle["ids"]) == ("measure_overflow", [ids_of(2)[0]])
+
+
+def judged(program, folder, files, criterion, **parameters):
+    """Verdict of a declared comparison."""
+    form = f'goal = "values"\n[output]\npath = "{files[0]}"\n'
+    ended = fascicolo(program, "reference", "new", "sample", cwd=folder, input=form)
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    given = [o for name, value in parameters.items() for o in ("--set", f"{name}={value!r}")]
+    ended = fascicolo(program, "declare", criterion, "--because", "test", *given, cwd=folder)
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    ended = fascicolo(program, "compare", *files, "--criterion", criterion, "--json", cwd=folder)
+    result = json.loads(ended.stdout)
+    assert ended.returncode == {"pass": 0, "fail": 1, "inconclusive": 3, "not_comparable": 3}[result["verdict"]]
+    return result["verdict"]
+
+
+@pytest.mark.parametrize("criterion, parameters, pair, verdict", [
+    ("abs", {"most": 0.5}, CASES["ties"], "pass"),
+    ("abs", {"most": 0.4999}, CASES["ties"], "fail"),
+    ("rel", {"most": 0.5, "undefined": 0}, CASES["ties"], "pass"),
+    ("rel", {"most": 0.49, "undefined": 0}, CASES["ties"], "fail"),
+    ("rel", {"most": 1.0, "undefined": 0}, ZERO_VECTORS["zero in the reference"], "fail"),
+    ("rel", {"most": 1.0, "undefined": 1}, ZERO_VECTORS["zero in the reference"], "pass"),
+    ("norm", {"least": 1, "most": 1.5, "undefined": 0}, CASES["ties"], "pass"),
+    ("norm", {"least": 1, "most": 1.4, "undefined": 0}, CASES["ties"], "fail"),
+    ("norm", {"least": 1.6, "most": 2, "undefined": 0}, CASES["ties"], "fail"),
+    ("norm", {"least": 1, "most": 1, "undefined": 0}, ZERO_VECTORS["zero in the reference"], "fail"),
+    ("norm", {"least": 1, "most": 1, "undefined": 1}, ZERO_VECTORS["zero in the reference"], "pass"),
+    ("norm", {"least": 1, "most": 1, "undefined": 0}, ZERO_VECTORS["zero in both"], "pass"),
+    ("norm", {"least": 0, "most": 9, "undefined": 9}, ZERO_VECTORS["nothing but zero"], "inconclusive"),
+])
+def test_a_bound_holds_up_to_itself_and_not_beyond(program, tmp_path, criterion, parameters, pair, verdict):
+    files = write(tmp_path / "r.parquet", pair[0]), write(tmp_path / "c.parquet", pair[1])
+    assert judged(program, tmp_path, files, criterion, **parameters) == verdict
+
+
+def test_defaults_of_others_are_offered_by_name_and_never_chosen(program, tmp_path):
+    for page in ("criterion", "show", "allclose"), ("help", "criterion"):
+        shown = fascicolo(program, *page, cwd=tmp_path).stdout
+        rows = [line.replace("--set ", "").replace("=", " ").split() for line in shown.splitlines()]
+        for name, rtol, atol in [
+            ("numpy.allclose", "1e-5", "1e-8"), ("float16", "1e-3", "1e-5"), ("bfloat16", "1.6e-2", "1e-5"),
+            ("float32", "1.3e-6", "1e-5"), ("float64", "1e-7", "1e-7"),
+        ]:
+            assert [row[-4:] for row in rows if row[-5:-3] == [name, "rtol"]] == [["rtol", rtol, "atol", atol]], (page, name)
+    write(tmp_path / "r.parquet", CASES["ties"][0])
+    form = 'goal = "values"\n[output]\npath = "r.parquet"\n'
+    assert fascicolo(program, "reference", "new", "sample", cwd=tmp_path, input=form).returncode == 0
+    ended = fascicolo(program, "declare", "allclose", "--because", "test", cwd=tmp_path)
+    assert ended.returncode == 2 and "never chosen for you" in ended.stderr
+
+
+def test_the_list_and_the_help_name_every_standard_criterion(program, tmp_path):
+    listed = fascicolo(program, "criterion", "list", cwd=tmp_path).stdout.split("standard criteria", 1)[1]
+    names = [line.split()[0] for line in listed.splitlines()[1:] if line.startswith("  ")]
+    assert names == sorted(names) and {"abs", "allclose", "cosine", "norm", "rel"} <= set(names)
+    about = fascicolo(program, "help", "criterion", cwd=tmp_path).stdout.split("Standard criteria", 1)[1]
+    named = {word.strip(",") for line in about.splitlines() if line.startswith("    ") for word in line.split()[:2]}
+    assert set(names) <= named, set(names) - named
