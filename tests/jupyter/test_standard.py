@@ -169,6 +169,33 @@ def test_cosine_is_that_of_the_directions_in_extended_precision(program, tmp_pat
     assert found["cosine.mean"] == pytest.approx(float(cosine.mean()), abs=1e-14)
 
 
+def places(x):
+    """Each value's number among all values of its type, as Python integers of any size; both zeros have 0."""
+    signed = {4: np.int32, 8: np.int64}[x.dtype.itemsize]
+    bits = np.ascontiguousarray(x).view(signed).astype(object)
+    magnitude = bits & (2 ** (8 * x.dtype.itemsize - 1) - 1)
+    return np.where(bits < 0, -magnitude, magnitude)
+
+
+@pytest.mark.parametrize("name", [*CASES, *ZERO_VECTORS, "the ends of float64"])
+def test_ulp_counts_the_numbers_between_in_the_values_own_type(program, tmp_path, name):
+    ends = case(np.float64, [[MAX64, 1], [0, TINY64]], [[-MAX64, 1], [1e308, -TINY64]])
+    pair = {**CASES, **ZERO_VECTORS, "the ends of float64": ends}[name]
+    r, c = (x.astype(np.float32) if x.dtype == np.float16 else x for x in pair)
+    distance = np.abs(places(c) - places(r)).max(axis=1)
+    result = compare(program, tmp_path, pair, "ulp", most=4)
+    assert figures(result) == {"ulp.max": float(distance.max()), "rows.over": (distance > 4).sum(), "ulp.type": r.itemsize * 8}
+    assert worst(result, "ulp.max") == extremes(distance, ids_of(len(r)), -1)
+    assert {f["unit"] for f in result["figures"]} >= {f"units in the last place of float{r.itemsize * 8}"}
+
+
+def test_ulp_of_two_types_is_measured_in_the_wider_one(program, tmp_path):
+    pair = np.array([[1, 0.1]], np.float32), np.array([[1, np.float64(np.float32(0.1))]])
+    assert figures(compare(program, tmp_path, pair, "ulp", most=0)) == {"ulp.max": 0, "rows.over": 0, "ulp.type": 64}
+    nearly = pair[0], np.array([[1, 0.1]])
+    assert figures(compare(program, tmp_path, nearly, "ulp", most=0))["ulp.max"] == int(np.float32(0.1).astype(np.float64).view(np.int64)) - int(np.float64(0.1).view(np.int64))
+
+
 def test_a_difference_that_float64_cannot_hold_is_not_comparable_under_abs(program, tmp_path):
     pair = case(np.float64, [[MAX64, 1], [1, 1]], [[-MAX64, 1], [1, 1]])
     result = compare(program, tmp_path, pair, "abs", most=1)
@@ -198,6 +225,8 @@ def judged(program, folder, files, criterion, **parameters):
     ("rel", {"most": 0.49, "undefined": 0}, CASES["ties"], "fail"),
     ("rel", {"most": 1.0, "undefined": 0}, ZERO_VECTORS["zero in the reference"], "fail"),
     ("rel", {"most": 1.0, "undefined": 1}, ZERO_VECTORS["zero in the reference"], "pass"),
+    ("ulp", {"most": 2**22}, CASES["ties"], "pass"),
+    ("ulp", {"most": 2**22 - 1}, CASES["ties"], "fail"),
     ("norm", {"least": 1, "most": 1.5, "undefined": 0}, CASES["ties"], "pass"),
     ("norm", {"least": 1, "most": 1.4, "undefined": 0}, CASES["ties"], "fail"),
     ("norm", {"least": 1.6, "most": 2, "undefined": 0}, CASES["ties"], "fail"),

@@ -32,6 +32,12 @@ pub enum Measure {
         /// Relative tolerance, unitless.
         rtol: f64,
     },
+    /// max distance of cᵢ and rᵢ in units in the last place of the type that [`Measure::ValueBits`] tells: how many
+    /// numbers of that type lie between them, plus one; −0 and 0 are one number. Beyond 2⁵³ rounded to the nearest
+    /// float64; the largest possible one is below 2⁶⁴.
+    UlpMax,
+    /// 32 where both sides are held as float32 (columns of float16, bfloat16, float32 and integers of 16 bits), else 64.
+    ValueBits,
 }
 
 impl Measure {
@@ -47,6 +53,8 @@ impl Measure {
             Measure::RelMax => "rel_max",
             Measure::RelUndefined => "rel_undefined",
             Measure::ElementsOver { .. } => "elements_over",
+            Measure::UlpMax => "ulp_max",
+            Measure::ValueBits => "value_bits",
         }
     }
 
@@ -120,7 +128,31 @@ fn widened(values: &Vectors) -> Vec<f64> {
     }
 }
 
-fn lists<T: Copy + Into<f64>>(
+/// A type in which values are held.
+trait Held: Copy + Into<f64> {
+    const BITS: f64;
+    /// The value's place among all values of the type, ascending, with 0 and −0 at 0. Source: B. Dawson, "Comparing
+    /// floating point numbers" (2012): the bits of a float are sign and magnitude.
+    fn place(self) -> i64;
+}
+
+impl Held for f32 {
+    const BITS: f64 = 32.0;
+    fn place(self) -> i64 {
+        let bits = self.to_bits() as i32;
+        i64::from(if bits < 0 { i32::MIN.wrapping_sub(bits) } else { bits })
+    }
+}
+
+impl Held for f64 {
+    const BITS: f64 = 64.0;
+    fn place(self) -> i64 {
+        let bits = self.to_bits() as i64;
+        if bits < 0 { i64::MIN.wrapping_sub(bits) } else { bits }
+    }
+}
+
+fn lists<T: Held>(
     batch: &AlignedBatch,
     measures: &[Measure],
     reference: &[T],
@@ -150,6 +182,8 @@ fn lists<T: Copy + Into<f64>>(
                 Measure::RelMax => rel_max(r, c),
                 Measure::RelUndefined => count(r, c, |r, c| r != c && relative(r, c).is_none()),
                 Measure::ElementsOver { atol, rtol } => count(r, c, |r, c| (c - r).abs() > atol + rtol * r.abs()),
+                Measure::UlpMax => ulp_max(r, c),
+                Measure::ValueBits => T::BITS,
             };
             overflow |= !value.is_finite() && !zero;
             list.push(value);
@@ -247,6 +281,11 @@ fn rel_max<T: Copy + Into<f64>>(r: &[T], c: &[T]) -> f64 {
     largest.fold(0.0, f64::max)
 }
 
+fn ulp_max<T: Held>(r: &[T], c: &[T]) -> f64 {
+    // The difference of two i64 does not always fit i64, but u64.
+    r.iter().zip(c).fold(0, |max, (r, c)| max.max(r.place().abs_diff(c.place()))) as f64
+}
+
 fn count<T: Copy + Into<f64>>(r: &[T], c: &[T], over: impl Fn(f64, f64) -> bool) -> f64 {
     r.iter().zip(c).filter(|&(&r, &c)| over(r.into(), c.into())).count() as f64
 }
@@ -293,6 +332,39 @@ mod tests {
         let (lists, _) = measure_rows(&one_row(&[3.0, 0.0, 4.0], &[3.0, 1.0, 2.0]), &measures);
         let values: Vec<f64> = lists.iter().map(|l| l[0]).collect();
         assert_eq!(values, vec![17.0, 5.0, 5f64.sqrt(), 2.0, 0.5, 1.0, 2.0, 0.0]);
+    }
+
+    #[test]
+    fn a_distance_in_the_last_place_counts_numbers_of_the_values_own_type() {
+        let ulp = |batch: &AlignedBatch| {
+            let (lists, trouble) = measure_rows(batch, &[Measure::UlpMax, Measure::ValueBits]);
+            assert_eq!(trouble, MeasureTrouble::default());
+            (lists[0][0], lists[1][0])
+        };
+        for (r, c, distance) in [
+            (1.0, 1.0, 0.0),
+            (0.0, -0.0, 0.0),
+            (1.0, 1.0 + f64::EPSILON, 1.0),
+            (1.0, 1.0 - f64::EPSILON / 2.0, 1.0),
+            (5e-324, -5e-324, 2.0),
+            (0.0, -5e-324, 1.0),
+            (1.0, 2.0, 2f64.powi(52)),
+            // 2 × 0x7fef_ffff_ffff_ffff, rounded to float64: more than i64 holds.
+            (f64::MAX, f64::MIN, 18437736874454810622.0),
+        ] {
+            assert_eq!(ulp(&one_row(&[r], &[c])), (distance, 64.0), "{r} {c}");
+            assert_eq!(ulp(&one_row(&[c], &[r])), (distance, 64.0), "{c} {r}");
+        }
+        let narrow = |r: f32, c: f32| AlignedBatch {
+            reference: Vectors::F32(vec![r]),
+            candidate: Vectors::F32(vec![c]),
+            ..one_row(&[0.0], &[0.0])
+        };
+        for (r, c, distance) in
+            [(1.0, 1.0 + f32::EPSILON, 1.0), (-0.0, 1e-45, 1.0), (f32::MIN, f32::MAX, 2.0 * f64::from(0x7f7f_ffff_u32))]
+        {
+            assert_eq!(ulp(&narrow(r, c)), (distance, 32.0), "{r} {c}");
+        }
     }
 
     #[test]

@@ -80,6 +80,10 @@ pub enum MeasureAsked {
         /// Name of the parameter that holds the relative tolerance.
         rtol: String,
     },
+    /// See [`crate::measure::Measure::UlpMax`].
+    UlpMax,
+    /// See [`crate::measure::Measure::ValueBits`].
+    ValueBits,
 }
 
 /// A criterion's own description.

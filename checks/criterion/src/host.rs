@@ -185,6 +185,8 @@ impl Admitted {
                     MeasureAsked::ElementsOver { atol, rtol } => {
                         Measure::ElementsOver { atol: value(atol)?, rtol: value(rtol)? }
                     }
+                    MeasureAsked::UlpMax => Measure::UlpMax,
+                    MeasureAsked::ValueBits => Measure::ValueBits,
                 })
             })
             .collect()
@@ -495,6 +497,8 @@ fn describe(name: &str, d: wire::Description) -> Description {
                 wire::Measure::RelMax => MeasureAsked::RelMax,
                 wire::Measure::RelUndefined => MeasureAsked::RelUndefined,
                 wire::Measure::ElementsOver(names) => MeasureAsked::ElementsOver { atol: names.atol, rtol: names.rtol },
+                wire::Measure::UlpMax => MeasureAsked::UlpMax,
+                wire::Measure::ValueBits => MeasureAsked::ValueBits,
             })
             .collect(),
         wants_vectors: d.wants.vectors,

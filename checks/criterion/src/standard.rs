@@ -38,6 +38,11 @@ pub const STANDARD: &[Standard] = &[
         source: include_str!("../../../wasm-checks/standard/rel.rs"),
         component: include_bytes!("../../../wasm-checks/standard/prebuilt/rel.wasm"),
     },
+    Standard {
+        name: "ulp",
+        source: include_str!("../../../wasm-checks/standard/ulp.rs"),
+        component: include_bytes!("../../../wasm-checks/standard/prebuilt/ulp.wasm"),
+    },
 ];
 
 /// The standard criterion of this name.

@@ -29,6 +29,8 @@ use std::path::PathBuf;
 /// A row has `row.id` (text), and what `sees` asks for:
 ///     cosine, l2, dot, norm_reference, norm_candidate, abs_max, rel_max, rel_undefined, elements_over(atol, rtol)
 ///         measures of the row in float64, computed by the host; the last one names two of the parameters
+///     ulp_max, value_bits
+///         largest distance in units in the last place, and of which type: 32 for float32, 64 for float64
 ///     label
 ///         text from the label column of the reference; needs label = "…" in its [output]
 ///     reference, candidate
@@ -49,6 +51,7 @@ use std::path::PathBuf;
 ///     cosine      every row keeps its direction
 ///     norm        every row keeps its length
 ///     abs, rel    every element is within an absolute, a relative distance
+///     ulp         every element is within a distance counted in units in the last place
 ///     allclose    every element is close as numpy.allclose and torch.allclose define it
 /// No tolerance has a default. These are the defaults of others for allclose, to be written out by whoever wants them:
 ///     numpy.allclose                          --set rtol=1e-5    --set atol=1e-8

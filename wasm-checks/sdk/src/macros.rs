@@ -7,8 +7,8 @@
 /// - `parameters`: `name["unit"] "meaning"`, or `name["unit", 0.0..=1.0] "meaning"` with the range that means anything;
 ///   numbers, read as `p.name`; a declaration must give every one.
 /// - `sees`: what a row carries. Measures that the host computes: `dot`, `norm_reference`, `norm_candidate`, `cosine`,
-///   `l2`, `abs_max`, `rel_max`, `rel_undefined`, `elements_over(atol, rtol)` (naming two parameters); and
-///   `label`, `reference`, `candidate` (the raw vectors). `row.id` is always there.
+///   `l2`, `abs_max`, `rel_max`, `rel_undefined`, `elements_over(atol, rtol)` (naming two parameters), `ulp_max`,
+///   `value_bits`; and `label`, `reference`, `candidate` (the raw vectors). `row.id` is always there.
 /// - `state`: accumulators by name.
 /// - `row`: what one row does to the state.
 /// - `verdict`: what the state says.
@@ -200,7 +200,9 @@ macro_rules! __seen_wanted {
             rtol: ::std::string::String::from(stringify!($rtol)),
         }));
     };
+    ($d:ident, ulp_max) => { $d.measures.push($crate::contract::Measure::UlpMax); };
+    ($d:ident, value_bits) => { $d.measures.push($crate::contract::Measure::ValueBits); };
     ($d:ident, $other:ident $( $rest:tt )*) => {
-        compile_error!(concat!("a row has no `", stringify!($other), "`; it can see: dot, norm_reference, norm_candidate, cosine, l2, abs_max, rel_max, rel_undefined, elements_over(atol, rtol), label, reference, candidate"));
+        compile_error!(concat!("a row has no `", stringify!($other), "`; it can see: dot, norm_reference, norm_candidate, cosine, l2, abs_max, rel_max, rel_undefined, elements_over(atol, rtol), ulp_max, value_bits, label, reference, candidate"));
     };
 }

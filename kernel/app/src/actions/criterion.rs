@@ -163,6 +163,8 @@ fn measure(asked: &MeasureAsked) -> String {
         MeasureAsked::RelMax => "rel_max".into(),
         MeasureAsked::RelUndefined => "rel_undefined".into(),
         MeasureAsked::ElementsOver { atol, rtol } => format!("elements_over({atol}, {rtol})"),
+        MeasureAsked::UlpMax => "ulp_max".into(),
+        MeasureAsked::ValueBits => "value_bits".into(),
     }
 }
 
