@@ -1,6 +1,7 @@
 """The standard criteria against numpy: figures of `fascicolo compare --json` on random values and on hard ones."""
 import json
 import warnings
+from fractions import Fraction
 
 import numpy as np
 import pyarrow as pa
@@ -202,6 +203,86 @@ def test_a_difference_that_float64_cannot_hold_is_not_comparable_under_abs(progr
     assert (result["verdict"], result["figures"]) == ("not_comparable", [])
     (obstacle,) = result["structure"]["obstacles"]
     assert (obstacle["kind"], obstacle["ids"]) == ("measure_overflow", [ids_of(2)[0]])
+
+
+def kappa_of(pairs):
+    """Agreement and Cohen's kappa of pairs of labels, in fractions."""
+    n, names = len(pairs), {label for pair in pairs for label in pair}
+    observed = Fraction(sum(r == c for r, c in pairs), n)
+    chance = sum(Fraction(sum(r == x for r, _ in pairs) * sum(c == x for _, c in pairs), n * n) for x in names)
+    return observed, (observed - chance) / (1 - chance) if chance < 1 else None
+
+
+def labelled(folder, r, c):
+    """A reference with the labels `r`, and a candidate with the labels `c` whose rows come in another order."""
+    ids = ids_of(len(r))
+    order = np.random.default_rng(1).permutation(len(r)).tolist()
+    write(folder / "r.parquet", np.ones((len(r), 2)), ids, section=pa.array(r))
+    write(folder / "c.parquet", np.ones((len(r), 2)), [ids[i] for i in order], section=pa.array([c[i] for i in order]))
+    return (folder / "r.parquet", folder / "c.parquet"), ids
+
+
+def labels_of(seed, rows, names, share):
+    draw = np.random.default_rng(seed)
+    r = draw.choice(names, rows, p=np.arange(1, len(names) + 1) / sum(range(1, len(names) + 1)))
+    return r.tolist(), np.where(draw.random(rows) < share, draw.choice(names, rows), r).tolist()
+
+
+@pytest.mark.parametrize("r, c", [
+    labels_of(1, 300, ["a", "b", "ç", "d e"], 0.2),
+    labels_of(2, 300, [f"class {i:02}" for i in range(30)], 0.9),
+    labels_of(3, 5, ["x", "y"], 1.0),
+    (["x", "x", "y"], ["y", "x", "x"]),
+    (["x", "x"], ["y", "y"]),
+    (["x"], ["x"]),
+    (["x", None, None], ["x", None, "x"]),
+])
+def test_labels_are_counted_exactly_with_cohens_kappa(program, tmp_path, r, c):
+    files, ids = labelled(tmp_path, r, c)
+    r, c = [x or "" for x in r], [x or "" for x in c]
+    pairs = list(zip(r, c))
+    agreement, kappa = kappa_of(pairs)
+    result = explore(program, tmp_path, files, "labels", "--label", "section", floor=0.5)
+    found = figures(result)
+    differing = sorted((i for i, (x, y) in zip(ids, pairs) if x != y), key=str.encode)
+    assert found.pop("agreement") == float(agreement)
+    assert found.pop("rows.differing") == len(differing)
+    assert worst(result, "rows.differing") == [(i, 1) for i in differing[:5]]
+    assert found.pop("classes") == len({*r, *c})
+    if kappa is None:
+        assert "kappa" not in found
+    else:
+        assert found.pop("kappa") == pytest.approx(float(kappa), abs=1e-15)
+    of_class = {x: Fraction(sum(p == (x, x) for p in pairs), r.count(x)) for x in r}
+    assert {n: v for n, v in found.items() if n.startswith("class.")} == {f"class.{x}": float(s) for x, s in of_class.items()}
+    confused = {}
+    for pair in pairs:
+        confused[pair] = confused.get(pair, 0) + (pair[0] != pair[1])
+    most = sorted((p for p in confused if p[0] != p[1]), key=lambda p: (-confused[p], p[0].encode(), p[1].encode()))[:16]
+    assert [(n, v) for n, v in found.items() if n.startswith("confusion.")] == [(f"confusion.{x}→{y}", confused[x, y]) for x, y in most]
+
+
+def test_labels_as_different_as_ids_are_an_error_that_names_one(program, tmp_path):
+    names = [f"{i:05}" for i in range(1025)]
+    files, _ = labelled(tmp_path, names, names)
+    ended = fascicolo(program, "compare", *files, "--criterion", "labels", "--explore", "--label", "section", "--json", cwd=tmp_path)
+    error = json.loads(ended.stdout)["error"]
+    assert (ended.returncode, error["kind"]) == (3, "cannot_answer")
+    assert "1024 different keys" in error["message"] and "`01024`" in error["message"]
+
+
+def test_a_candidate_without_labels_is_told_apart_from_one_with_other_labels(program, tmp_path):
+    files, _ = labelled(tmp_path, ["x", "y"], ["x", "y"])
+    form = f'goal = "categories"\n[output]\npath = "{files[0]}"\nlabel = "section"\n'
+    assert fascicolo(program, "reference", "new", "sample", cwd=tmp_path, input=form).returncode == 0
+    assert fascicolo(program, "declare", "labels", "--set", "floor=1", "--because", "test", cwd=tmp_path).returncode == 0
+    bare = write(tmp_path / "bare.parquet", np.ones((2, 2)), ids_of(2))
+    ended = fascicolo(program, "compare", files[0], bare, "--criterion", "labels", "--json", cwd=tmp_path)
+    error = json.loads(ended.stdout)["error"]
+    assert error["kind"] == "no_such_column" and "section" in error["message"] and "bare.parquet" in str(error)
+    ended = fascicolo(program, "compare", *files, "--criterion", "labels", "--json", cwd=tmp_path)
+    result = json.loads(ended.stdout)
+    assert (ended.returncode, result["verdict"], figures(result)["agreement"]) == (0, "pass", 1)
 
 
 def judged(program, folder, files, criterion, **parameters):

@@ -302,6 +302,7 @@ mod tests {
         AlignedBatch {
             ids,
             labels: Texts::default(),
+            candidate_labels: Texts::default(),
             dims: r.len(),
             reference: Vectors::F64(r.to_vec()),
             candidate: Vectors::F64(c.to_vec()),

@@ -101,8 +101,10 @@ pub struct Description {
     pub measures: Vec<MeasureAsked>,
     /// Whether it sees the raw vectors.
     pub wants_vectors: bool,
-    /// Whether it sees labels.
+    /// Whether it sees the reference's labels.
     pub wants_labels: bool,
+    /// Whether it sees the candidate's own labels.
+    pub wants_candidate_labels: bool,
 }
 
 /// A row that stands out.

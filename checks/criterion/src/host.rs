@@ -104,6 +104,7 @@ impl Host {
                 measures: Vec::new(),
                 wants_vectors: false,
                 wants_labels: false,
+                wants_candidate_labels: false,
             },
         };
         let interrupted = Arc::new(AtomicBool::new(false));
@@ -271,6 +272,7 @@ impl Fold {
             dims: batch.dims as u32,
             ids: texts(&batch.ids),
             labels: texts(&batch.labels),
+            candidate_labels: texts(&batch.candidate_labels),
             measures,
             vectors: self
                 .wants_vectors
@@ -503,6 +505,7 @@ fn describe(name: &str, d: wire::Description) -> Description {
             .collect(),
         wants_vectors: d.wants.vectors,
         wants_labels: d.wants.labels,
+        wants_candidate_labels: d.wants.candidate_labels,
     }
 }
 

@@ -29,6 +29,11 @@ pub const STANDARD: &[Standard] = &[
         component: include_bytes!("../../../wasm-checks/standard/prebuilt/cosine.wasm"),
     },
     Standard {
+        name: "labels",
+        source: include_str!("../../../wasm-checks/standard/labels.rs"),
+        component: include_bytes!("../../../wasm-checks/standard/prebuilt/labels.wasm"),
+    },
+    Standard {
         name: "norm",
         source: include_str!("../../../wasm-checks/standard/norm.rs"),
         component: include_bytes!("../../../wasm-checks/standard/prebuilt/norm.wasm"),

@@ -26,9 +26,11 @@ fn admitted(name: &str, source: &str) -> Result<Admitted, CriterionError> {
 
 /// `rows` rows of 8 values; the candidate differs by a little that grows with the row.
 fn rows(rows: usize) -> AlignedBatch {
-    let mut ids = Texts::default();
+    let (mut ids, mut labels, mut candidate_labels) = (Texts::default(), Texts::default(), Texts::default());
     let (mut reference, mut candidate) = (Vec::new(), Vec::new());
     for row in 0..rows {
+        labels.push(["x", "y", ""][row % 3]);
+        candidate_labels.push(["x", "y", "à"][row % 11 % 3]);
         ids.push(&format!("row-{:03}", (row * 7919) % rows));
         for j in 0..8 {
             let value = ((row * 8 + j) as f32 * 0.37).sin();
@@ -38,7 +40,8 @@ fn rows(rows: usize) -> AlignedBatch {
     }
     AlignedBatch {
         ids,
-        labels: Texts::default(),
+        labels,
+        candidate_labels,
         dims: 8,
         reference: Vectors::F32(reference),
         candidate: Vectors::F32(candidate),
@@ -46,15 +49,19 @@ fn rows(rows: usize) -> AlignedBatch {
 }
 
 fn slice(batch: &AlignedBatch, from: usize, to: usize) -> AlignedBatch {
-    let mut ids = Texts::default();
-    (from..to).for_each(|row| ids.push(batch.ids.get(row)));
+    let cut_texts = |texts: &Texts| {
+        let mut cut = Texts::default();
+        (from..to).for_each(|row| cut.push(texts.get(row)));
+        cut
+    };
     let cut = |v: &Vectors| match v {
         Vectors::F32(v) => Vectors::F32(v[from * batch.dims..to * batch.dims].to_vec()),
         Vectors::F64(v) => Vectors::F64(v[from * batch.dims..to * batch.dims].to_vec()),
     };
     AlignedBatch {
-        ids,
-        labels: Texts::default(),
+        ids: cut_texts(&batch.ids),
+        labels: cut_texts(&batch.labels),
+        candidate_labels: cut_texts(&batch.candidate_labels),
         dims: batch.dims,
         reference: cut(&batch.reference),
         candidate: cut(&batch.candidate),
@@ -117,6 +124,7 @@ fn parameters_of(name: &str) -> Vec<(&'static str, f64)> {
         "abs" => vec![("most", 1e-5)],
         "allclose" => vec![("atol", 1e-5), ("rtol", 0.0)],
         "cosine" => vec![("floor", 0.9)],
+        "labels" => vec![("floor", 0.3)],
         "norm" => vec![("least", 0.9), ("most", 1.1), ("undefined", 0.0)],
         "rel" => vec![("most", 0.1), ("undefined", 0.0)],
         "ulp" => vec![("most", 100.0)],
@@ -169,6 +177,7 @@ fn a_criterion_that_sees_vectors_labels_and_ids_reads_them_right() {
     }"#;
     let criterion = admitted("l1", source).unwrap();
     let mut batch = rows(3);
+    batch.labels.clear();
     ["x", "y", "x"].iter().for_each(|l| batch.labels.push(l));
     batch.reference = Vectors::F64(vec![0.0; 24]);
     batch.candidate = Vectors::F64((0..24).map(f64::from).collect());
@@ -178,6 +187,36 @@ fn a_criterion_that_sees_vectors_labels_and_ids_reads_them_right() {
     assert_eq!(values, [276.0, 156.0, 2.0]);
     assert_eq!(answer.figures[1].worst.len(), 2);
     assert_eq!(answer.reason, "the sum is 276");
+}
+
+#[test]
+fn a_tally_of_more_keys_than_classes_have_is_an_error_that_names_one() {
+    let source = r#"criterion! {
+        meaning: "rows by id and label",
+        parameters: {},
+        sees: { label, candidate_label },
+        state: { ids: Tally, pairs: Tally },
+        row: |state, row, _p| {
+            state.ids.add(row.id);
+            state.pairs.add_pair(row.label, row.candidate_label);
+        },
+        verdict: |state, _p| {
+            pass_if(true)
+                .figure("ids", "keys", &state.ids)
+                .figure("x.x", "rows", &(state.pairs.count_pair("x", "x") as f64))
+        },
+    }"#;
+    let criterion = admitted("tally", source).unwrap();
+    let answer = judge(&criterion, &[], &[rows(1024)]).unwrap().outcome;
+    // Of the rows 0, 33, 66, … below 1024, whose places modulo 3 and modulo 11 are both 0, and so on: counted here.
+    let both = (0..1024).filter(|row| row % 3 == 0 && row % 11 % 3 == 0).count();
+    assert_eq!(answer.figures.iter().map(|f| f.value).collect::<Vec<_>>(), [1024.0, both as f64]);
+    match judge(&criterion, &[], &[rows(1025)]) {
+        Err(CriterionError::CannotAnswer { why, .. }) => {
+            assert!(why.contains("1024") && why.contains("row-999"), "{why}");
+        }
+        other => panic!("{other:?}"),
+    }
 }
 
 #[test]

@@ -36,7 +36,7 @@ pub struct Named {
     pub id: String,
     /// The vectors.
     pub vector: String,
-    /// The labels, where they were read: never of the candidate.
+    /// The labels, where they were read.
     pub label: Option<String>,
 }
 
@@ -70,7 +70,7 @@ impl Comparison {
     /// Every [`Error`] except `NotComparable` and `TextTooLong`. Where both files are at fault, it is the reference's.
     pub fn open(reference: &Path, candidate: &Path, columns: &Columns, watch: &dyn Watch) -> Result<Self, Error> {
         let of_reference = Source::open(reference, columns, true)?;
-        let of_candidate = Source::open(candidate, columns, false)?;
+        let of_candidate = Source::open(candidate, columns, columns.candidate_label)?;
         let selections = (of_reference.selection.clone(), of_candidate.selection.clone());
         let (reference, candidate) = read_both((reference, of_reference), (candidate, of_candidate), watch)?;
         let (structure, candidate_rows) = examine((&selections.0, &reference), (&selections.1, &candidate));
@@ -200,6 +200,7 @@ impl Batches<'_> {
         AlignedBatch {
             ids: Texts::default(),
             labels: Texts::default(),
+            candidate_labels: Texts::default(),
             dims: self.dims,
             reference: self.empty(),
             candidate: self.empty(),
@@ -218,6 +219,7 @@ impl Batches<'_> {
     pub fn next_batch(&mut self, into: &mut AlignedBatch) -> Result<bool, Error> {
         into.ids.clear();
         into.labels.clear();
+        into.candidate_labels.clear();
         into.dims = self.dims;
         for side in [&mut into.reference, &mut into.candidate] {
             self.make_empty(side);
@@ -239,10 +241,14 @@ impl Batches<'_> {
 
     /// Adds id and label of the next row; false if the batch has no room for them.
     fn push_texts(&self, into: &mut AlignedBatch) -> Result<bool, Error> {
-        let texts: [(Option<&TextColumn>, &mut Texts); 2] =
-            [(Some(&self.reference.ids), &mut into.ids), (self.reference.labels.as_ref(), &mut into.labels)];
-        for (column, texts) in &texts {
-            let bytes = column.map_or(0, |c| c.get(self.next).len() as u64);
+        let in_candidate = self.candidate_rows[self.next];
+        let texts: [(Option<&TextColumn>, usize, &mut Texts); 3] = [
+            (Some(&self.reference.ids), self.next, &mut into.ids),
+            (self.reference.labels.as_ref(), self.next, &mut into.labels),
+            (self.candidate.labels.as_ref(), in_candidate, &mut into.candidate_labels),
+        ];
+        for (column, row, texts) in &texts {
+            let bytes = column.map_or(0, |c| c.get(*row).len() as u64);
             if texts.bytes.len() as u64 + bytes > self.text_limit {
                 return match bytes > self.text_limit {
                     true => Err(Error::TextTooLong { row: self.next as u64, bytes }),
@@ -250,9 +256,9 @@ impl Batches<'_> {
                 };
             }
         }
-        for (column, texts) in texts {
+        for (column, row, texts) in texts {
             if let Some(column) = column {
-                texts.push(column.get(self.next));
+                texts.push(column.get(row));
             }
         }
         Ok(true)

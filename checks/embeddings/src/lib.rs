@@ -37,9 +37,11 @@ pub struct Columns {
     /// The vector column, a list of numbers; by default the only list-of-float column, or where there is none the
     /// only list-of-number column.
     pub vector: Option<String>,
-    /// The label column of the reference, texts or integers; by default no labels are read. The candidate's labels are
-    /// not asked for. A null label is the empty text.
+    /// The label column of the reference, texts or integers; by default no labels are read. A null label is the empty
+    /// text.
     pub label: Option<String>,
+    /// Whether the column named by `label` is read of the candidate too, which then must have it.
+    pub candidate_label: bool,
 }
 
 /// Whoever waits for a long read. Always called on the thread that started it.

@@ -33,6 +33,8 @@ use std::path::PathBuf;
 ///         largest distance in units in the last place, and of which type: 32 for float32, 64 for float64
 ///     label
 ///         text from the label column of the reference; needs label = "…" in its [output]
+///     candidate_label
+///         text from the same column of the candidate, which then must have it
 ///     reference, candidate
 ///         the raw vectors: len(), get(i), iter(), a.zip(b), argmax(); values as f64
 ///
@@ -41,6 +43,7 @@ use std::path::PathBuf;
 ///     Sum, Mean    add(value); value(); exact, rounded once at the end
 ///     Lowest, Highest    add(value, row.id); value(); the 5 most extreme rows (Lowest<20> for 20)
 ///     Spread    add(value); a histogram over any range
+///     Tally    add(key), add_pair(key, key); count(key), entries(); rows by label, at most 1,024 different keys
 ///
 /// The verdict is pass_if(condition) or inconclusive(), followed by .because(text), .figure(name, unit, &accumulator)
 /// at least once, and .spread(name, unit, &spread, Some(threshold)) for a picture. A figure that is not finite (an
@@ -52,6 +55,7 @@ use std::path::PathBuf;
 ///     norm        every row keeps its length
 ///     abs, rel    every element is within an absolute, a relative distance
 ///     ulp         every element is within a distance counted in units in the last place
+///     labels      every row has the label it had
 ///     allclose    every element is close as numpy.allclose and torch.allclose define it
 /// No tolerance has a default. These are the defaults of others for allclose, to be written out by whoever wants them:
 ///     numpy.allclose                          --set rtol=1e-5    --set atol=1e-8

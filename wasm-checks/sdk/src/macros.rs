@@ -8,7 +8,7 @@
 ///   numbers, read as `p.name`; a declaration must give every one.
 /// - `sees`: what a row carries. Measures that the host computes: `dot`, `norm_reference`, `norm_candidate`, `cosine`,
 ///   `l2`, `abs_max`, `rel_max`, `rel_undefined`, `elements_over(atol, rtol)` (naming two parameters), `ulp_max`,
-///   `value_bits`; and `label`, `reference`, `candidate` (the raw vectors). `row.id` is always there.
+///   `value_bits`; and `label`, `candidate_label`, `reference`, `candidate` (the raw vectors). `row.id` is always there.
 /// - `state`: accumulators by name.
 /// - `row`: what one row does to the state.
 /// - `verdict`: what the state says.
@@ -61,7 +61,7 @@ macro_rules! criterion {
                         stringify!($p), $unit, $p_meaning, $crate::__or!($( $range )? ; ..),
                     ) ),* ],
                     measures: ::std::vec::Vec::new(),
-                    wants: $crate::contract::Wants { vectors: false, labels: false },
+                    wants: $crate::contract::Wants { vectors: false, labels: false, candidate_labels: false },
                 };
                 $( $crate::__seen_wanted!(description, $seen $( ( $atol, $rtol ) )?); )*
                 description
@@ -154,6 +154,7 @@ macro_rules! __or {
 #[macro_export]
 macro_rules! __seen_type {
     (label, $a:lifetime) => { &$a str };
+    (candidate_label, $a:lifetime) => { &$a str };
     (reference, $a:lifetime) => { $crate::row::Vector<$a> };
     (candidate, $a:lifetime) => { $crate::row::Vector<$a> };
     ($measure:ident, $a:lifetime) => { f64 };
@@ -164,6 +165,9 @@ macro_rules! __seen_type {
 macro_rules! __seen_value {
     (label, $batch:ident, $row:ident, $measure:ident) => {
         $crate::row::text(&$batch.labels, $row)
+    };
+    (candidate_label, $batch:ident, $row:ident, $measure:ident) => {
+        $crate::row::text(&$batch.candidate_labels, $row)
     };
     (reference, $batch:ident, $row:ident, $measure:ident) => {
         $crate::row::reference(&$batch, $row)
@@ -182,6 +186,7 @@ macro_rules! __seen_value {
 #[macro_export]
 macro_rules! __seen_wanted {
     ($d:ident, label) => { $d.wants.labels = true; };
+    ($d:ident, candidate_label) => { $d.wants.candidate_labels = true; };
     ($d:ident, reference) => { $d.wants.vectors = true; };
     ($d:ident, candidate) => { $d.wants.vectors = true; };
     ($d:ident, dot) => { $d.measures.push($crate::contract::Measure::Dot); };
@@ -203,6 +208,6 @@ macro_rules! __seen_wanted {
     ($d:ident, ulp_max) => { $d.measures.push($crate::contract::Measure::UlpMax); };
     ($d:ident, value_bits) => { $d.measures.push($crate::contract::Measure::ValueBits); };
     ($d:ident, $other:ident $( $rest:tt )*) => {
-        compile_error!(concat!("a row has no `", stringify!($other), "`; it can see: dot, norm_reference, norm_candidate, cosine, l2, abs_max, rel_max, rel_undefined, elements_over(atol, rtol), ulp_max, value_bits, label, reference, candidate"));
+        compile_error!(concat!("a row has no `", stringify!($other), "`; it can see: dot, norm_reference, norm_candidate, cosine, l2, abs_max, rel_max, rel_undefined, elements_over(atol, rtol), ulp_max, value_bits, label, candidate_label, reference, candidate"));
     };
 }

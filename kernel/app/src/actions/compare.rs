@@ -63,9 +63,11 @@ pub fn perform(
     if let Some(declared) = terms.reference.as_ref().filter(|declared| declared.output != *digest) {
         return Err(not_the_reference(args, declared, digest));
     }
-    if found.admitted.description.wants_labels && terms.columns.label.is_none() {
+    let sees = &found.admitted.description;
+    if (sees.wants_labels || sees.wants_candidate_labels) && terms.columns.label.is_none() {
         return Err(labels_wanted(name, args.explore));
     }
+    terms.columns.candidate_label = sees.wants_candidate_labels;
     let of_candidate = files::seen("candidate", &candidate, &reading(&args.candidate))?;
     let mut content = Content::of(&of_candidate, digest);
     let before = session.dossier.size();
@@ -161,7 +163,8 @@ fn exploring(args: &CompareArgs, criterion: &Admitted) -> Terms {
             open.push(parameter.name.clone());
         }
     }
-    let columns = Columns { id: args.id.clone(), vector: args.vector.clone(), label: args.label.clone() };
+    let columns =
+        Columns { id: args.id.clone(), vector: args.vector.clone(), label: args.label.clone(), candidate_label: false };
     Terms { reference: None, seal: None, parameters, open, changed: None, columns }
 }
 
@@ -201,6 +204,7 @@ fn declared_columns(args: &CompareArgs, reference: &Value) -> Result<Columns, Fa
         id: column("id", &args.id)?,
         vector: column("vector", &args.vector)?,
         label: column("label", &args.label)?,
+        candidate_label: false,
     })
 }
 
@@ -401,7 +405,8 @@ impl Given<'_> {
         if of == to {
             notes.push("the candidate's bytes are the reference's own: this compares a file with itself".to_owned());
         } else if self.content.rows.is_none() {
-            notes.push("the candidate's rows are the reference's own, bit for bit, written in another way".to_owned());
+            let what = if read.candidate.label.is_some() { "ids and vectors" } else { "rows" };
+            notes.push(format!("the candidate's {what} are the reference's own, bit for bit, written in another way"));
         }
         for (entry, require) in ledger::unmet_requirements(&session.dossier) {
             notes.push(format!("the probe of entry {entry} required {require} and did not find it; a later probe required something else"));

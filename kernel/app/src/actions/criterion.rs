@@ -149,6 +149,9 @@ fn describe(d: &Description) -> Value {
     if d.wants_labels {
         wants.push("labels");
     }
+    if d.wants_candidate_labels {
+        wants.push("the candidate's labels");
+    }
     json!({ "name": d.name, "version": d.version, "meaning": d.meaning, "parameters": parameters, "measures": measures, "wants": wants })
 }
 
