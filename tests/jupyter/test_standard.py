@@ -1,5 +1,7 @@
 """The standard criteria against numpy: figures of `fascicolo compare --json` on random values and on hard ones."""
+import hashlib
 import json
+import math
 import warnings
 from fractions import Fraction
 
@@ -203,6 +205,103 @@ def test_a_difference_that_float64_cannot_hold_is_not_comparable_under_abs(progr
     assert (result["verdict"], result["figures"]) == ("not_comparable", [])
     (obstacle,) = result["structure"]["obstacles"]
     assert (obstacle["kind"], obstacle["ids"]) == ("measure_overflow", [ids_of(2)[0]])
+
+
+def neighbours(x, ids, k):
+    """For each row its k nearest others by cosine, and whether the last place was tied. Equal rows are compared once, in
+    extended precision, so that their similarities are equal; ties by id, bytewise."""
+    rows, which = np.unique(x, axis=0, return_inverse=True)
+    unit = (rows.astype(np.longdouble).T / norm(rows)).T
+    similarity = np.array([[(a * b).sum() for b in unit] for a in unit])
+    which = which.reshape(-1)
+    found = []
+    for i in range(len(x)):
+        others = sorted((j for j in range(len(x)) if j != i), key=lambda j: (-similarity[which[i], which[j]], ids[j].encode()))
+        near = [similarity[which[i], which[j]] for j in others]
+        found.append((set(others[:k]), len(others) > k and near[k - 1] == near[k]))
+    return found
+
+
+def duplicates(seed, rows, distinct, dims):
+    draw = np.random.default_rng(seed)
+    pick = draw.integers(0, distinct, rows)
+    r, c = random(seed, distinct, dims, np.float32, 0.3)
+    return r[pick], c[pick]
+
+
+@pytest.mark.parametrize("pair, k, queries", [
+    (random(11, 120, 16, np.float32, 0.2), 10, 120),
+    (random(12, 120, 16, np.float64, 0.2), 5, 30),
+    (random(13, 12, 4096, np.float32, 0.5), 3, 99),
+    (random(14, 60, 1, np.float32, 2.0), 4, 60),
+    (random(15, 400, 3, np.float32, 0.05), 7, 300),
+    (duplicates(16, 90, 12, 5), 6, 90),
+    (CASES["ties"], 3, 9),
+    ((random(17, 40, 4, np.float64, 0.3)[0] * 1e-310, random(18, 40, 4, np.float64, 0)[0] * 1e300), 5, 40),
+])
+def test_knn_is_the_share_of_neighbours_kept_by_the_queries_that_the_ids_choose(program, tmp_path, pair, k, queries):
+    ids = ids_of(len(pair[0]))
+    r, c = (neighbours(x.astype(np.float64), ids, k) for x in pair)
+    chosen = sorted(range(len(ids)), key=lambda i: hashlib.sha256(ids[i].encode()).digest())[:queries]
+    kept = {ids[i]: len(r[i][0] & c[i][0]) / k for i in chosen}
+    result = compare(program, tmp_path, pair, "knn", floor=0.5, k=k, queries=queries)
+    found = figures(result)
+    assert found.pop("overlap.mean") == pytest.approx(math.fsum(kept.values()) / len(kept), abs=1e-15)
+    assert found == {
+        "overlap.min": min(kept.values()), "queries": len(chosen), "queries.whole": sum(v == 1 for v in kept.values()),
+        "queries.tied": sum(bool(r[i][1] or c[i][1]) for i in chosen),
+    }
+    assert worst(result, "overlap.min") == extremes(kept.values(), kept, 1)
+
+
+@pytest.mark.parametrize("rows, k", [(1, 1), (2, 1), (5, 4), (3, 1000)])
+def test_knn_concludes_nothing_where_every_other_row_is_a_neighbour(program, tmp_path, rows, k):
+    pair = random(1, rows, 3, np.float32, 1.0)
+    files = write(tmp_path / "r.parquet", pair[0]), write(tmp_path / "c.parquet", pair[1])
+    assert judged(program, tmp_path, files, "knn", floor=0, k=k, queries=9) == "inconclusive"
+
+
+@pytest.mark.parametrize("criterion, parameters", [("knn", {"floor": 0, "k": 1, "queries": 1}), ("centroid", {"floor": 0})])
+@pytest.mark.parametrize("name", ["zero in the reference", "zero in the candidate"])
+def test_a_zero_vector_has_no_neighbours_and_is_named(program, tmp_path, criterion, parameters, name):
+    files, ids = labelled(tmp_path, ["x", "y"], ["x", "y"])
+    labels = pa.array(["x", "y"])
+    for file, values in zip(files, ZERO_VECTORS[name]):
+        write(file, values, ids, section=labels)
+    result = explore(program, tmp_path, files, criterion, "--label", "section", **parameters)
+    assert (result["verdict"], result["figures"]) == ("not_comparable", [])
+    (obstacle,) = result["structure"]["obstacles"]
+    assert (obstacle["kind"], obstacle["ids"]) == ("zero_norm", ids[:1])
+
+
+def centroid_labels(x, labels):
+    """The label of the nearest class centroid, by cosine in extended precision."""
+    unit = (x.astype(np.longdouble).T / norm(x)).T
+    names = sorted(set(labels), key=str.encode)
+    means = np.stack([unit[[l == name for l in labels]].mean(axis=0) for name in names])
+    return [names[i] for i in (unit @ (means.T / norm(means))).argmax(axis=1)]
+
+
+@pytest.mark.parametrize("pair, classes", [
+    (random(21, 200, 8, np.float32, 0.4), 5),
+    (random(22, 60, 4096, np.float32, 1.0), 3),
+    (random(23, 80, 2, np.float64, 0.3), 1),
+    (random(24, 30, 6, np.float64, 2.0), 30),
+])
+def test_centroid_compares_the_labels_that_the_nearest_class_centroids_give(program, tmp_path, pair, classes):
+    ids, labels = ids_of(len(pair[0])), [f"class-{i % classes}" for i in range(len(pair[0]))]
+    files = [write(tmp_path / f"{n}.parquet", x, ids, section=pa.array(labels)) for n, x in zip("rc", pair)]
+    r, c = (centroid_labels(x.astype(np.float64), labels) for x in pair)
+    result = explore(program, tmp_path, files, "centroid", "--label", "section", floor=0.5)
+    found = figures(result)
+    same = [x == y for x, y in zip(r, c)]
+    assert found.pop("agreement") == sum(same) / len(same)
+    assert found.pop("rows.differing") == len(same) - sum(same)
+    assert worst(result, "rows.differing") == [(i, 1) for i in sorted((i for i, s in zip(ids, same) if not s), key=str.encode)][:5]
+    assert found.pop("classes") == classes
+    assert found == {
+        f"class.{name}": sum(s for s, l in zip(same, labels) if l == name) / labels.count(name) for name in set(labels)
+    }
 
 
 def kappa_of(pairs):

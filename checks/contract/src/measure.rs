@@ -38,6 +38,29 @@ pub enum Measure {
     UlpMax,
     /// 32 where both sides are held as float32 (columns of float16, bfloat16, float32 and integers of 16 bits), else 64.
     ValueBits,
+    /// Of the row's k nearest rows in the reference (by cosine, itself left out; all others, if there are no more than k)
+    /// the share that is among its k nearest in the candidate; equally near rows are ordered by id, bytewise. NaN for a
+    /// row that is no query.
+    NeighboursKept(Neighbours),
+    /// 1 where on either side the k-th nearest row and the next one are equally near, else 0; NaN for a row that is no
+    /// query.
+    NeighboursTied(Neighbours),
+    /// 1 where the nearest class centroid has the same label on both sides, else 0.
+    CentroidKept,
+}
+
+/// Which neighbours are looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Neighbours {
+    /// How many nearest rows count, 1 to [`Neighbours::MOST`].
+    pub k: usize,
+    /// How many rows are asked for theirs, at least 1: those whose ids have the smallest SHA-256.
+    pub queries: usize,
+}
+
+impl Neighbours {
+    /// The largest `k`.
+    pub const MOST: usize = 1000;
 }
 
 impl Measure {
@@ -55,16 +78,26 @@ impl Measure {
             Measure::ElementsOver { .. } => "elements_over",
             Measure::UlpMax => "ulp_max",
             Measure::ValueBits => "value_bits",
+            Measure::NeighboursKept(_) => "neighbours_kept",
+            Measure::NeighboursTied(_) => "neighbours_tied",
+            Measure::CentroidKept => "centroid_kept",
         }
     }
 
     /// Whether a vector without direction leaves the measure undefined.
     pub fn needs_direction(&self) -> bool {
-        matches!(self, Measure::Cosine)
+        matches!(self, Measure::Cosine) || self.needs_all_rows()
+    }
+
+    /// Whether the measure of one row depends on the others, so that [`measure_rows`] cannot have it.
+    pub fn needs_all_rows(&self) -> bool {
+        matches!(self, Measure::NeighboursKept(_) | Measure::NeighboursTied(_) | Measure::CentroidKept)
     }
 }
 
 /// Computes `measures` for every row of `batch`: one list of `batch.rows()` values per measure, in their order.
+///
+/// A measure that needs all rows is NaN here: whoever holds them puts it in its place.
 ///
 /// # Errors
 /// [`MeasureTrouble`] naming the rows for which a measure has no finite value: a zero vector under cosine, or finite
@@ -107,6 +140,8 @@ impl MeasureTrouble {
                 continue;
             }
             ids.sort_unstable();
+            // A row may be named by the measures of one row and by those of all.
+            ids.dedup();
             let rows = ids.len() as u64;
             let first = ids[0].clone();
             ids.truncate(Obstacle::IDS);
@@ -184,8 +219,9 @@ fn lists<T: Held>(
                 Measure::ElementsOver { atol, rtol } => count(r, c, |r, c| (c - r).abs() > atol + rtol * r.abs()),
                 Measure::UlpMax => ulp_max(r, c),
                 Measure::ValueBits => T::BITS,
+                Measure::NeighboursKept(_) | Measure::NeighboursTied(_) | Measure::CentroidKept => f64::NAN,
             };
-            overflow |= !value.is_finite() && !zero;
+            overflow |= !value.is_finite() && !zero && !measure.needs_all_rows();
             list.push(value);
         }
         if zero {
@@ -251,6 +287,27 @@ fn norm<T: Copy + Into<f64>>(x: &[T]) -> Norm {
     let scale = 2f64.powi((-most.log2().floor() as i32).clamp(-1000, 1000));
     let scaled = lanes(x, x, |a, _| (a * scale) * (a * scale)).sqrt();
     Norm { scaled, scale }
+}
+
+/// Writes x/‖x‖ into `into`, in float64; false, and zeros, for a zero vector. Equal directions that differ by a power of
+/// two give equal bits.
+///
+/// Shapes: `x`, `into`: `[dims]`.
+pub fn unit<T: Copy + Into<f64>>(x: &[T], into: &mut [f64]) -> bool {
+    let norm = norm(x);
+    if norm.scaled == 0.0 {
+        into.fill(0.0);
+        return false;
+    }
+    x.iter().zip(into).for_each(|(&x, unit)| *unit = x.into() * norm.scale / norm.scaled);
+    true
+}
+
+/// Σ aᵢbᵢ in float64, in lanes as all measures.
+///
+/// Shapes: `a`, `b`: `[dims]`.
+pub fn dot(a: &[f64], b: &[f64]) -> f64 {
+    lanes(a, b, |a, b| a * b)
 }
 
 /// Cosine similarity as 1 − ½‖r̂ − ĉ‖².

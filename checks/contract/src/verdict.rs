@@ -84,6 +84,21 @@ pub enum MeasureAsked {
     UlpMax,
     /// See [`crate::measure::Measure::ValueBits`].
     ValueBits,
+    /// See [`crate::measure::Measure::NeighboursKept`].
+    NeighboursKept(NeighbourNames),
+    /// See [`crate::measure::Measure::NeighboursTied`].
+    NeighboursTied(NeighbourNames),
+    /// See [`crate::measure::Measure::CentroidKept`].
+    CentroidKept,
+}
+
+/// Names of the parameters that a measure of neighbours takes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NeighbourNames {
+    /// Of the one that holds how many neighbours count.
+    pub k: String,
+    /// Of the one that holds how many rows are asked for theirs.
+    pub queries: String,
 }
 
 /// A criterion's own description.

@@ -5,9 +5,9 @@
 
 use crate::error::CriterionError;
 use fascicolo_contract::AlignedBatch;
-use fascicolo_contract::measure::Measure;
+use fascicolo_contract::measure::{Measure, Neighbours};
 use fascicolo_contract::table::{Texts, Vectors};
-use fascicolo_contract::verdict::{self, Description, Judgement, MeasureAsked, Outcome, Parameter};
+use fascicolo_contract::verdict::{self, Description, Judgement, MeasureAsked, NeighbourNames, Outcome, Parameter};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
@@ -155,7 +155,8 @@ impl Admitted {
         }
         match self.description.parameters.iter().find(|p| !given.iter().any(|(name, _)| &p.name == name)) {
             Some(p) => Err(wrong(format!("parameter `{}` has no value; tolerances are never chosen for you", p.name))),
-            None => Ok(()),
+            // A number may be finite and within its range and still mean nothing to a measure.
+            None => self.measures(given).map(|_| ()),
         }
     }
 
@@ -169,6 +170,18 @@ impl Admitted {
                     takes: takes(&self.description),
                 }
             })
+        };
+        let whole = |name: &str, most: f64| {
+            let number = value(name)?;
+            if number.fract() == 0.0 && (1.0..=most).contains(&number) {
+                return Ok(number as usize);
+            }
+            let what = format!("parameter `{name}` is {number}; it counts rows: a whole number from 1 to {most}");
+            Err(CriterionError::Parameters { name: self.name.clone(), what, takes: takes(&self.description) })
+        };
+        let neighbours = |names: &NeighbourNames| {
+            let k = whole(&names.k, Neighbours::MOST as f64)?;
+            Ok::<_, CriterionError>(Neighbours { k, queries: whole(&names.queries, f64::from(u32::MAX))? })
         };
         self.description
             .measures
@@ -188,6 +201,9 @@ impl Admitted {
                     }
                     MeasureAsked::UlpMax => Measure::UlpMax,
                     MeasureAsked::ValueBits => Measure::ValueBits,
+                    MeasureAsked::NeighboursKept(names) => Measure::NeighboursKept(neighbours(names)?),
+                    MeasureAsked::NeighboursTied(names) => Measure::NeighboursTied(neighbours(names)?),
+                    MeasureAsked::CentroidKept => Measure::CentroidKept,
                 })
             })
             .collect()
@@ -477,6 +493,7 @@ fn values(vectors: &Vectors) -> wire::Values {
 }
 
 fn describe(name: &str, d: wire::Description) -> Description {
+    let by_class = d.measures.iter().any(|m| matches!(m, wire::Measure::CentroidKept));
     Description {
         name: name.to_owned(),
         version: d.version,
@@ -501,10 +518,17 @@ fn describe(name: &str, d: wire::Description) -> Description {
                 wire::Measure::ElementsOver(names) => MeasureAsked::ElementsOver { atol: names.atol, rtol: names.rtol },
                 wire::Measure::UlpMax => MeasureAsked::UlpMax,
                 wire::Measure::ValueBits => MeasureAsked::ValueBits,
+                wire::Measure::NeighboursKept(n) => {
+                    MeasureAsked::NeighboursKept(NeighbourNames { k: n.k, queries: n.queries })
+                }
+                wire::Measure::NeighboursTied(n) => {
+                    MeasureAsked::NeighboursTied(NeighbourNames { k: n.k, queries: n.queries })
+                }
+                wire::Measure::CentroidKept => MeasureAsked::CentroidKept,
             })
             .collect(),
         wants_vectors: d.wants.vectors,
-        wants_labels: d.wants.labels,
+        wants_labels: d.wants.labels || by_class,
         wants_candidate_labels: d.wants.candidate_labels,
     }
 }

@@ -24,9 +24,19 @@ pub const STANDARD: &[Standard] = &[
         component: include_bytes!("../../../wasm-checks/standard/prebuilt/allclose.wasm"),
     },
     Standard {
+        name: "centroid",
+        source: include_str!("../../../wasm-checks/standard/centroid.rs"),
+        component: include_bytes!("../../../wasm-checks/standard/prebuilt/centroid.wasm"),
+    },
+    Standard {
         name: "cosine",
         source: include_str!("../../../wasm-checks/standard/cosine.rs"),
         component: include_bytes!("../../../wasm-checks/standard/prebuilt/cosine.wasm"),
+    },
+    Standard {
+        name: "knn",
+        source: include_str!("../../../wasm-checks/standard/knn.rs"),
+        component: include_bytes!("../../../wasm-checks/standard/prebuilt/knn.wasm"),
     },
     Standard {
         name: "labels",

@@ -1,7 +1,7 @@
 //! Cells compiled by the real rustc and hosted: what they answer, and what stops them.
 #![allow(clippy::unwrap_used, missing_docs)]
 
-use fascicolo_contract::measure::measure_rows;
+use fascicolo_contract::measure::{Measure, measure_rows};
 use fascicolo_contract::verdict::Judgement;
 use fascicolo_contract::{AlignedBatch, Texts, Vectors};
 use fascicolo_criterion::{Admitted, CriterionError, Finished, Host, Toolchain, compile, digest, standard};
@@ -77,9 +77,26 @@ fn judge(
     let mut fold = criterion.start(&parameters, Arc::new(AtomicBool::new(false)))?;
     let measures = criterion.measures(&parameters)?;
     for batch in batches {
-        fold.update(batch, measure_rows(batch, &measures).0)?;
+        fold.update(batch, measured(batch, &measures))?;
     }
     fold.finish()
+}
+
+/// The measures of a batch; where they need all rows, a value of the row's own instead of it.
+fn measured(batch: &AlignedBatch, measures: &[Measure]) -> Vec<Vec<f64>> {
+    let mut lists = measure_rows(batch, measures).0;
+    for (list, measure) in lists.iter_mut().zip(measures).filter(|(_, measure)| measure.needs_all_rows()) {
+        for (row, value) in list.iter_mut().enumerate() {
+            let number: u32 = batch.ids.get(row).trim_start_matches("row-").parse().unwrap();
+            *value = match measure {
+                Measure::CentroidKept => f64::from(number % 2),
+                _ if number % 3 == 0 => f64::NAN,
+                Measure::NeighboursTied(_) => f64::from(number % 2),
+                _ => f64::from(number % 11) / 10.0,
+            };
+        }
+    }
+    lists
 }
 
 /// A criterion whose row or verdict does something else than judging.
@@ -123,7 +140,9 @@ fn parameters_of(name: &str) -> Vec<(&'static str, f64)> {
     match name {
         "abs" => vec![("most", 1e-5)],
         "allclose" => vec![("atol", 1e-5), ("rtol", 0.0)],
+        "centroid" => vec![("floor", 0.5)],
         "cosine" => vec![("floor", 0.9)],
+        "knn" => vec![("floor", 0.5), ("k", 10.0), ("queries", 100.0)],
         "labels" => vec![("floor", 0.3)],
         "norm" => vec![("least", 0.9), ("most", 1.1), ("undefined", 0.0)],
         "rel" => vec![("most", 0.1), ("undefined", 0.0)],
@@ -147,7 +166,7 @@ fn a_standard_criterion_gives_the_same_bits_however_its_rows_are_split_and_merge
         let mut merged = criterion.start(&named, flag.clone()).unwrap();
         for part in small.chunks(3).rev() {
             let mut fold = criterion.start(&named, flag.clone()).unwrap();
-            part.iter().for_each(|b| fold.update(b, measure_rows(b, &measures).0).unwrap());
+            part.iter().for_each(|b| fold.update(b, measured(b, &measures)).unwrap());
             merged.merge(&fold.state().unwrap(), 0).unwrap();
         }
         assert_eq!(merged.finish().unwrap().outcome, whole);
@@ -357,6 +376,22 @@ fn bytes_that_are_no_criterion_are_refused_by_what_they_are() {
     let mut cut = standard::find("cosine").unwrap().component.to_vec();
     cut.truncate(cut.len() / 2);
     assert!(matches!(HOST.admit("cut", &cut), Err(CriterionError::NotAComponent { .. })));
+}
+
+#[test]
+fn a_parameter_that_counts_neighbours_is_a_whole_number_or_refused_before_any_row() {
+    let criterion = HOST.admit("knn", standard::find("knn").unwrap().component).unwrap();
+    for (k, queries, says) in [
+        (2.5, 10.0, "`k` is 2.5; it counts rows: a whole number from 1 to 1000"),
+        (1001.0, 10.0, "`k` is 1001, above 1000"),
+        (10.0, 0.0, "`queries` is 0, below 1"),
+        (10.0, 10.5, "`queries` is 10.5; it counts rows"),
+        (10.0, 1e300, "it counts rows: a whole number from 1 to 4294967295"),
+    ] {
+        let given = [("floor", 0.5), ("k", k), ("queries", queries)].map(|(n, v)| (n.to_owned(), v));
+        let error = criterion.check_parameters(&given).unwrap_err().to_string();
+        assert!(error.contains(says), "{error}");
+    }
 }
 
 #[test]

@@ -2,11 +2,13 @@
 //! and hands out their rows matched by id.
 //!
 //! Owns: opening Parquet files and folders of parts, finding the id, vector and label columns, decoding every list
-//! layout to contiguous vectors, matching rows, the [`Structure`] of both files, the streamed digest of a file and the
+//! layout to contiguous vectors, matching rows, the measures of a row that need all rows (its neighbours, the nearest
+//! class centroid), the [`Structure`] of both files, the streamed digest of a file and the
 //! digest of what it holds.
 //! Must not know: verdicts, criteria, dossiers, magics, who is watching.
 //! Start at [`Comparison::open`]; then `table` (one file), `matching` (ids), `findings` (the structure).
 
+mod centroids;
 mod comparison;
 mod content;
 mod digest;
@@ -15,10 +17,12 @@ mod files;
 mod findings;
 mod guard;
 mod matching;
+mod neighbours;
 mod select;
 mod table;
 mod texts;
 mod typename;
+mod units;
 mod vectors;
 
 pub use comparison::{Batches, Comparison, Named, Resolved};

@@ -33,6 +33,9 @@ use std::path::PathBuf;
 ///         largest distance in units in the last place, and of which type: 32 for float32, 64 for float64
 ///     label
 ///         text from the label column of the reference; needs label = "…" in its [output]
+///     neighbours_kept(k, queries), neighbours_tied(k, queries), centroid_kept
+///         of rows among all rows: share of its k nearest that the candidate keeps, and 1 where ids decided between equally
+///         near ones, both as an Option, None for a row that is no query; 1 where the nearest class centroid is the same
 ///     candidate_label
 ///         text from the same column of the candidate, which then must have it
 ///     reference, candidate
@@ -56,6 +59,8 @@ use std::path::PathBuf;
 ///     abs, rel    every element is within an absolute, a relative distance
 ///     ulp         every element is within a distance counted in units in the last place
 ///     labels      every row has the label it had
+///     knn         rows keep their nearest neighbours
+///     centroid    every row is given the same label by the nearest class centroid
 ///     allclose    every element is close as numpy.allclose and torch.allclose define it
 /// No tolerance has a default. These are the defaults of others for allclose, to be written out by whoever wants them:
 ///     numpy.allclose                          --set rtol=1e-5    --set atol=1e-8

@@ -8,7 +8,8 @@
 ///   numbers, read as `p.name`; a declaration must give every one.
 /// - `sees`: what a row carries. Measures that the host computes: `dot`, `norm_reference`, `norm_candidate`, `cosine`,
 ///   `l2`, `abs_max`, `rel_max`, `rel_undefined`, `elements_over(atol, rtol)` (naming two parameters), `ulp_max`,
-///   `value_bits`; and `label`, `candidate_label`, `reference`, `candidate` (the raw vectors). `row.id` is always there.
+///   `value_bits`, `neighbours_kept(k, queries)`, `neighbours_tied(k, queries)` (naming two parameters; `None` for a row
+///   that is no query), `centroid_kept`; and `label`, `candidate_label`, `reference`, `candidate` (the raw vectors). `row.id` is always there.
 /// - `state`: accumulators by name.
 /// - `row`: what one row does to the state.
 /// - `verdict`: what the state says.
@@ -157,6 +158,8 @@ macro_rules! __seen_type {
     (candidate_label, $a:lifetime) => { &$a str };
     (reference, $a:lifetime) => { $crate::row::Vector<$a> };
     (candidate, $a:lifetime) => { $crate::row::Vector<$a> };
+    (neighbours_kept, $a:lifetime) => { ::std::option::Option<f64> };
+    (neighbours_tied, $a:lifetime) => { ::std::option::Option<f64> };
     ($measure:ident, $a:lifetime) => { f64 };
 }
 
@@ -174,6 +177,12 @@ macro_rules! __seen_value {
     };
     (candidate, $batch:ident, $row:ident, $measure:ident) => {
         $crate::row::candidate(&$batch, $row)
+    };
+    (neighbours_kept, $batch:ident, $row:ident, $measure:ident) => {
+        $crate::row::known($crate::__seen_value!(measured, $batch, $row, $measure))
+    };
+    (neighbours_tied, $batch:ident, $row:ident, $measure:ident) => {
+        $crate::row::known($crate::__seen_value!(measured, $batch, $row, $measure))
     };
     ($other:ident, $batch:ident, $row:ident, $measure:ident) => {{
         let value = $batch.measures.get($measure).and_then(|list| list.get($row)).copied().unwrap_or(f64::NAN);
@@ -207,7 +216,22 @@ macro_rules! __seen_wanted {
     };
     ($d:ident, ulp_max) => { $d.measures.push($crate::contract::Measure::UlpMax); };
     ($d:ident, value_bits) => { $d.measures.push($crate::contract::Measure::ValueBits); };
+    ($d:ident, neighbours_kept($k:ident, $queries:ident)) => {
+        let _ = |p: &CriterionParameters| (p.$k, p.$queries);
+        $d.measures.push($crate::contract::Measure::NeighboursKept($crate::contract::NeighbourNames {
+            k: ::std::string::String::from(stringify!($k)),
+            queries: ::std::string::String::from(stringify!($queries)),
+        }));
+    };
+    ($d:ident, neighbours_tied($k:ident, $queries:ident)) => {
+        let _ = |p: &CriterionParameters| (p.$k, p.$queries);
+        $d.measures.push($crate::contract::Measure::NeighboursTied($crate::contract::NeighbourNames {
+            k: ::std::string::String::from(stringify!($k)),
+            queries: ::std::string::String::from(stringify!($queries)),
+        }));
+    };
+    ($d:ident, centroid_kept) => { $d.measures.push($crate::contract::Measure::CentroidKept); };
     ($d:ident, $other:ident $( $rest:tt )*) => {
-        compile_error!(concat!("a row has no `", stringify!($other), "`; it can see: dot, norm_reference, norm_candidate, cosine, l2, abs_max, rel_max, rel_undefined, elements_over(atol, rtol), ulp_max, value_bits, label, candidate_label, reference, candidate"));
+        compile_error!(concat!("a row has no `", stringify!($other), "`; it can see: dot, norm_reference, norm_candidate, cosine, l2, abs_max, rel_max, rel_undefined, elements_over(atol, rtol), ulp_max, value_bits, neighbours_kept(k, queries), neighbours_tied(k, queries), centroid_kept, label, candidate_label, reference, candidate"));
     };
 }

@@ -296,18 +296,28 @@ fn judge(
         return Ok(Judged::Not(Vec::new()));
     }
     let measures = criterion.measures(parameters)?;
+    let watch =
+        Watching { what: "comparing all rows with each other".into(), front, interrupt: session.interrupt.clone() };
+    let threads = std::thread::available_parallelism().map_or(1, |n| n.get());
+    let (of_all, mut trouble) = comparison.measures(&measures, threads, &watch)?;
     let mut fold = criterion.start(parameters, session.interrupt.asked.clone())?;
     // Two sides of at most 8 bytes a value.
     let row_bytes = 16 * comparison.structure().dims_reference as usize;
     let mut batches = comparison.batches((BATCH_BYTES / row_bytes.max(1)).clamp(1, BATCH_ROWS))?;
     let mut batch = batches.buffer();
     let total = batches.rows_left() as f64;
-    let mut trouble = MeasureTrouble::default();
+    let mut first = 0;
     while batches.next_batch(&mut batch)? {
         if session.interrupt.is_raised() {
             return Err(Failure::interrupted("the comparison"));
         }
-        let (lists, found) = measure_rows(&batch, &measures);
+        let (mut lists, found) = measure_rows(&batch, &measures);
+        for (list, of_all) in lists.iter_mut().zip(&of_all) {
+            if let Some(values) = of_all.as_ref().and_then(|values| values.get(first..first + list.len())) {
+                list.copy_from_slice(values);
+            }
+        }
+        first += batch.rows();
         trouble.extend(found);
         // Once a measure is missing the answer can only be "not comparable"; the other rows are still looked at.
         if trouble == MeasureTrouble::default() {

@@ -168,6 +168,9 @@ fn measure(asked: &MeasureAsked) -> String {
         MeasureAsked::ElementsOver { atol, rtol } => format!("elements_over({atol}, {rtol})"),
         MeasureAsked::UlpMax => "ulp_max".into(),
         MeasureAsked::ValueBits => "value_bits".into(),
+        MeasureAsked::NeighboursKept(names) => format!("neighbours_kept({}, {})", names.k, names.queries),
+        MeasureAsked::NeighboursTied(names) => format!("neighbours_tied({}, {})", names.k, names.queries),
+        MeasureAsked::CentroidKept => "centroid_kept".into(),
     }
 }
 
