@@ -90,6 +90,34 @@ fn figures_are_numpys_for_the_ten_comparable_candidates() {
 }
 
 #[test]
+fn neighbours_and_nearest_centroids_are_numpys_for_the_ten_comparable_candidates() {
+    let desk = Desk::new();
+    let mut compared = 0;
+    for expected in expected() {
+        let candidate = name(&expected);
+        let Some(overlap) = expected["knn_overlap_10"].as_f64().filter(|_| candidate != "missing-rows") else {
+            continue;
+        };
+        compared += 1;
+        let knn = ["--explore", "--criterion", "knn", "--set", "floor=0", "--set", "k=10", "--set", "queries=393"];
+        let knn = desk.compare(&candidate, &knn).json();
+        let (ours, _) = figure(&knn, "overlap.mean");
+        assert!((ours - overlap).abs() < 1e-9, "{candidate}: {ours}, numpy says {overlap}");
+        assert_eq!(figure(&knn, "queries").0, 393.0);
+        let centroid =
+            desk.compare(&candidate, &["--explore", "--criterion", "centroid", "--set", "floor=0", "--label", "label"]);
+        let (ours, worst) = figure(&centroid.json(), "agreement");
+        let theirs = expected["label_agreement"].as_f64().unwrap();
+        assert!((ours - theirs).abs() < 1e-12 && worst.is_empty(), "{candidate}: {ours}, numpy says {theirs}");
+        let labels =
+            desk.compare(&candidate, &["--explore", "--criterion", "labels", "--set", "floor=0", "--label", "label"]);
+        // The sections were written into every file from one table.
+        assert_eq!(figure(&labels.json(), "agreement").0, 1.0, "{candidate}");
+    }
+    assert_eq!(compared, 10);
+}
+
+#[test]
 fn missing_rows_and_a_nan_are_not_comparable_with_structure_filled_and_no_figure() {
     let desk = Desk::with_reference();
     let declared = desk.run(&["declare", "cosine", "--set", "floor=0.99", "--because", "test"]);

@@ -4,6 +4,15 @@
 //! Units: `atol` in the unit of the values, `rtol` unitless. Traps: numpy's and torch's own defaults were made for
 //! other uses and are never taken here; with `atol` 0 any difference at a reference of 0 fails. `rel.max` is taken over
 //! the elements that have one; `rel.undefined` counts those with rᵢ = 0 ≠ cᵢ or a quotient beyond float64.
+//!
+//! Defaults of others, to be written out by whoever wants them; none is ever filled in:
+//!   numpy.allclose                          rtol 1e-5    atol 1e-8
+//!   torch.testing.assert_close, float16     rtol 1e-3    atol 1e-5
+//!   torch.testing.assert_close, bfloat16    rtol 1.6e-2  atol 1e-5
+//!   torch.testing.assert_close, float32     rtol 1.3e-6  atol 1e-5
+//!   torch.testing.assert_close, float64     rtol 1e-7    atol 1e-7
+//! Sources: numpy.org/doc/stable/reference/generated/numpy.allclose.html, docs.pytorch.org/docs/stable/testing.html.
+//! assert_close takes the larger pair where the two types differ; numpy's second argument is the reference here.
 
 criterion! {
     meaning: "every element is close: |c - r| <= atol + rtol * |r|",

@@ -32,6 +32,35 @@ pub enum Measure {
         /// Relative tolerance, unitless.
         rtol: f64,
     },
+    /// max distance of cᵢ and rᵢ in units in the last place of the type that [`Measure::ValueBits`] tells: how many
+    /// numbers of that type lie between them, plus one; −0 and 0 are one number. Beyond 2⁵³ rounded to the nearest
+    /// float64; the largest possible one is below 2⁶⁴.
+    UlpMax,
+    /// 32 where both sides are held as float32 (columns of float16, bfloat16, float32 and integers of 16 bits), else 64.
+    ValueBits,
+    /// Of the row's k nearest rows in the reference (by cosine, itself left out; all others, if there are no more than k)
+    /// the share that is among its k nearest in the candidate; equally near rows are ordered by id, bytewise. NaN for a
+    /// row that is no query.
+    NeighboursKept(Neighbours),
+    /// 1 where on either side the k-th nearest row and the next one are equally near, else 0; NaN for a row that is no
+    /// query.
+    NeighboursTied(Neighbours),
+    /// 1 where the nearest class centroid has the same label on both sides, else 0.
+    CentroidKept,
+}
+
+/// Which neighbours are looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Neighbours {
+    /// How many nearest rows count, 1 to [`Neighbours::MOST`].
+    pub k: usize,
+    /// How many rows are asked for theirs, at least 1: those whose ids have the smallest SHA-256.
+    pub queries: usize,
+}
+
+impl Neighbours {
+    /// The largest `k`.
+    pub const MOST: usize = 1000;
 }
 
 impl Measure {
@@ -47,16 +76,28 @@ impl Measure {
             Measure::RelMax => "rel_max",
             Measure::RelUndefined => "rel_undefined",
             Measure::ElementsOver { .. } => "elements_over",
+            Measure::UlpMax => "ulp_max",
+            Measure::ValueBits => "value_bits",
+            Measure::NeighboursKept(_) => "neighbours_kept",
+            Measure::NeighboursTied(_) => "neighbours_tied",
+            Measure::CentroidKept => "centroid_kept",
         }
     }
 
     /// Whether a vector without direction leaves the measure undefined.
     pub fn needs_direction(&self) -> bool {
-        matches!(self, Measure::Cosine)
+        matches!(self, Measure::Cosine) || self.needs_all_rows()
+    }
+
+    /// Whether the measure of one row depends on the others, so that [`measure_rows`] cannot have it.
+    pub fn needs_all_rows(&self) -> bool {
+        matches!(self, Measure::NeighboursKept(_) | Measure::NeighboursTied(_) | Measure::CentroidKept)
     }
 }
 
 /// Computes `measures` for every row of `batch`: one list of `batch.rows()` values per measure, in their order.
+///
+/// A measure that needs all rows is NaN here: whoever holds them puts it in its place.
 ///
 /// # Errors
 /// [`MeasureTrouble`] naming the rows for which a measure has no finite value: a zero vector under cosine, or finite
@@ -99,6 +140,8 @@ impl MeasureTrouble {
                 continue;
             }
             ids.sort_unstable();
+            // A row may be named by the measures of one row and by those of all.
+            ids.dedup();
             let rows = ids.len() as u64;
             let first = ids[0].clone();
             ids.truncate(Obstacle::IDS);
@@ -120,7 +163,31 @@ fn widened(values: &Vectors) -> Vec<f64> {
     }
 }
 
-fn lists<T: Copy + Into<f64>>(
+/// A type in which values are held.
+trait Held: Copy + Into<f64> {
+    const BITS: f64;
+    /// The value's place among all values of the type, ascending, with 0 and −0 at 0. Source: B. Dawson, "Comparing
+    /// floating point numbers" (2012): the bits of a float are sign and magnitude.
+    fn place(self) -> i64;
+}
+
+impl Held for f32 {
+    const BITS: f64 = 32.0;
+    fn place(self) -> i64 {
+        let bits = self.to_bits() as i32;
+        i64::from(if bits < 0 { i32::MIN.wrapping_sub(bits) } else { bits })
+    }
+}
+
+impl Held for f64 {
+    const BITS: f64 = 64.0;
+    fn place(self) -> i64 {
+        let bits = self.to_bits() as i64;
+        if bits < 0 { i64::MIN.wrapping_sub(bits) } else { bits }
+    }
+}
+
+fn lists<T: Held>(
     batch: &AlignedBatch,
     measures: &[Measure],
     reference: &[T],
@@ -150,8 +217,11 @@ fn lists<T: Copy + Into<f64>>(
                 Measure::RelMax => rel_max(r, c),
                 Measure::RelUndefined => count(r, c, |r, c| r != c && relative(r, c).is_none()),
                 Measure::ElementsOver { atol, rtol } => count(r, c, |r, c| (c - r).abs() > atol + rtol * r.abs()),
+                Measure::UlpMax => ulp_max(r, c),
+                Measure::ValueBits => T::BITS,
+                Measure::NeighboursKept(_) | Measure::NeighboursTied(_) | Measure::CentroidKept => f64::NAN,
             };
-            overflow |= !value.is_finite() && !zero;
+            overflow |= !value.is_finite() && !zero && !measure.needs_all_rows();
             list.push(value);
         }
         if zero {
@@ -219,6 +289,27 @@ fn norm<T: Copy + Into<f64>>(x: &[T]) -> Norm {
     Norm { scaled, scale }
 }
 
+/// Writes x/‖x‖ into `into`, in float64; false, and zeros, for a zero vector. Equal directions that differ by a power of
+/// two give equal bits.
+///
+/// Shapes: `x`, `into`: `[dims]`.
+pub fn unit<T: Copy + Into<f64>>(x: &[T], into: &mut [f64]) -> bool {
+    let norm = norm(x);
+    if norm.scaled == 0.0 {
+        into.fill(0.0);
+        return false;
+    }
+    x.iter().zip(into).for_each(|(&x, unit)| *unit = x.into() * norm.scale / norm.scaled);
+    true
+}
+
+/// Σ aᵢbᵢ in float64, in lanes as all measures.
+///
+/// Shapes: `a`, `b`: `[dims]`.
+pub fn dot(a: &[f64], b: &[f64]) -> f64 {
+    lanes(a, b, |a, b| a * b)
+}
+
 /// Cosine similarity as 1 − ½‖r̂ − ĉ‖².
 ///
 /// Shapes: `r`, `c`: `[dims]`, both with a norm above 0. Returns: unitless, −1..=1.
@@ -247,6 +338,11 @@ fn rel_max<T: Copy + Into<f64>>(r: &[T], c: &[T]) -> f64 {
     largest.fold(0.0, f64::max)
 }
 
+fn ulp_max<T: Held>(r: &[T], c: &[T]) -> f64 {
+    // The difference of two i64 does not always fit i64, but u64.
+    r.iter().zip(c).fold(0, |max, (r, c)| max.max(r.place().abs_diff(c.place()))) as f64
+}
+
 fn count<T: Copy + Into<f64>>(r: &[T], c: &[T], over: impl Fn(f64, f64) -> bool) -> f64 {
     r.iter().zip(c).filter(|&(&r, &c)| over(r.into(), c.into())).count() as f64
 }
@@ -263,6 +359,7 @@ mod tests {
         AlignedBatch {
             ids,
             labels: Texts::default(),
+            candidate_labels: Texts::default(),
             dims: r.len(),
             reference: Vectors::F64(r.to_vec()),
             candidate: Vectors::F64(c.to_vec()),
@@ -293,6 +390,39 @@ mod tests {
         let (lists, _) = measure_rows(&one_row(&[3.0, 0.0, 4.0], &[3.0, 1.0, 2.0]), &measures);
         let values: Vec<f64> = lists.iter().map(|l| l[0]).collect();
         assert_eq!(values, vec![17.0, 5.0, 5f64.sqrt(), 2.0, 0.5, 1.0, 2.0, 0.0]);
+    }
+
+    #[test]
+    fn a_distance_in_the_last_place_counts_numbers_of_the_values_own_type() {
+        let ulp = |batch: &AlignedBatch| {
+            let (lists, trouble) = measure_rows(batch, &[Measure::UlpMax, Measure::ValueBits]);
+            assert_eq!(trouble, MeasureTrouble::default());
+            (lists[0][0], lists[1][0])
+        };
+        for (r, c, distance) in [
+            (1.0, 1.0, 0.0),
+            (0.0, -0.0, 0.0),
+            (1.0, 1.0 + f64::EPSILON, 1.0),
+            (1.0, 1.0 - f64::EPSILON / 2.0, 1.0),
+            (5e-324, -5e-324, 2.0),
+            (0.0, -5e-324, 1.0),
+            (1.0, 2.0, 2f64.powi(52)),
+            // 2 × 0x7fef_ffff_ffff_ffff, rounded to float64: more than i64 holds.
+            (f64::MAX, f64::MIN, 18437736874454810622.0),
+        ] {
+            assert_eq!(ulp(&one_row(&[r], &[c])), (distance, 64.0), "{r} {c}");
+            assert_eq!(ulp(&one_row(&[c], &[r])), (distance, 64.0), "{c} {r}");
+        }
+        let narrow = |r: f32, c: f32| AlignedBatch {
+            reference: Vectors::F32(vec![r]),
+            candidate: Vectors::F32(vec![c]),
+            ..one_row(&[0.0], &[0.0])
+        };
+        for (r, c, distance) in
+            [(1.0, 1.0 + f32::EPSILON, 1.0), (-0.0, 1e-45, 1.0), (f32::MIN, f32::MAX, 2.0 * f64::from(0x7f7f_ffff_u32))]
+        {
+            assert_eq!(ulp(&narrow(r, c)), (distance, 32.0), "{r} {c}");
+        }
     }
 
     #[test]

@@ -74,6 +74,8 @@ pub struct AlignedBatch {
     pub ids: Texts,
     /// Labels of the reference's rows, when a label column was named; else empty.
     pub labels: Texts,
+    /// Labels of the candidate's rows, when they were asked for; else empty.
+    pub candidate_labels: Texts,
     /// Values per row.
     pub dims: usize,
     /// The reference's vectors, `[rows, dims]`.

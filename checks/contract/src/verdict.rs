@@ -80,6 +80,25 @@ pub enum MeasureAsked {
         /// Name of the parameter that holds the relative tolerance.
         rtol: String,
     },
+    /// See [`crate::measure::Measure::UlpMax`].
+    UlpMax,
+    /// See [`crate::measure::Measure::ValueBits`].
+    ValueBits,
+    /// See [`crate::measure::Measure::NeighboursKept`].
+    NeighboursKept(NeighbourNames),
+    /// See [`crate::measure::Measure::NeighboursTied`].
+    NeighboursTied(NeighbourNames),
+    /// See [`crate::measure::Measure::CentroidKept`].
+    CentroidKept,
+}
+
+/// Names of the parameters that a measure of neighbours takes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NeighbourNames {
+    /// Of the one that holds how many neighbours count.
+    pub k: String,
+    /// Of the one that holds how many rows are asked for theirs.
+    pub queries: String,
 }
 
 /// A criterion's own description.
@@ -97,8 +116,10 @@ pub struct Description {
     pub measures: Vec<MeasureAsked>,
     /// Whether it sees the raw vectors.
     pub wants_vectors: bool,
-    /// Whether it sees labels.
+    /// Whether it sees the reference's labels.
     pub wants_labels: bool,
+    /// Whether it sees the candidate's own labels.
+    pub wants_candidate_labels: bool,
 }
 
 /// A row that stands out.

@@ -5,9 +5,9 @@
 
 use crate::error::CriterionError;
 use fascicolo_contract::AlignedBatch;
-use fascicolo_contract::measure::Measure;
+use fascicolo_contract::measure::{Measure, Neighbours};
 use fascicolo_contract::table::{Texts, Vectors};
-use fascicolo_contract::verdict::{self, Description, Judgement, MeasureAsked, Outcome, Parameter};
+use fascicolo_contract::verdict::{self, Description, Judgement, MeasureAsked, NeighbourNames, Outcome, Parameter};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
@@ -104,6 +104,7 @@ impl Host {
                 measures: Vec::new(),
                 wants_vectors: false,
                 wants_labels: false,
+                wants_candidate_labels: false,
             },
         };
         let interrupted = Arc::new(AtomicBool::new(false));
@@ -154,7 +155,8 @@ impl Admitted {
         }
         match self.description.parameters.iter().find(|p| !given.iter().any(|(name, _)| &p.name == name)) {
             Some(p) => Err(wrong(format!("parameter `{}` has no value; tolerances are never chosen for you", p.name))),
-            None => Ok(()),
+            // A number may be finite and within its range and still mean nothing to a measure.
+            None => self.measures(given).map(|_| ()),
         }
     }
 
@@ -168,6 +170,18 @@ impl Admitted {
                     takes: takes(&self.description),
                 }
             })
+        };
+        let whole = |name: &str, most: f64| {
+            let number = value(name)?;
+            if number.fract() == 0.0 && (1.0..=most).contains(&number) {
+                return Ok(number as usize);
+            }
+            let what = format!("parameter `{name}` is {number}; it counts rows: a whole number from 1 to {most}");
+            Err(CriterionError::Parameters { name: self.name.clone(), what, takes: takes(&self.description) })
+        };
+        let neighbours = |names: &NeighbourNames| {
+            let k = whole(&names.k, Neighbours::MOST as f64)?;
+            Ok::<_, CriterionError>(Neighbours { k, queries: whole(&names.queries, f64::from(u32::MAX))? })
         };
         self.description
             .measures
@@ -185,6 +199,11 @@ impl Admitted {
                     MeasureAsked::ElementsOver { atol, rtol } => {
                         Measure::ElementsOver { atol: value(atol)?, rtol: value(rtol)? }
                     }
+                    MeasureAsked::UlpMax => Measure::UlpMax,
+                    MeasureAsked::ValueBits => Measure::ValueBits,
+                    MeasureAsked::NeighboursKept(names) => Measure::NeighboursKept(neighbours(names)?),
+                    MeasureAsked::NeighboursTied(names) => Measure::NeighboursTied(neighbours(names)?),
+                    MeasureAsked::CentroidKept => Measure::CentroidKept,
                 })
             })
             .collect()
@@ -269,6 +288,7 @@ impl Fold {
             dims: batch.dims as u32,
             ids: texts(&batch.ids),
             labels: texts(&batch.labels),
+            candidate_labels: texts(&batch.candidate_labels),
             measures,
             vectors: self
                 .wants_vectors
@@ -473,6 +493,7 @@ fn values(vectors: &Vectors) -> wire::Values {
 }
 
 fn describe(name: &str, d: wire::Description) -> Description {
+    let by_class = d.measures.iter().any(|m| matches!(m, wire::Measure::CentroidKept));
     Description {
         name: name.to_owned(),
         version: d.version,
@@ -495,10 +516,20 @@ fn describe(name: &str, d: wire::Description) -> Description {
                 wire::Measure::RelMax => MeasureAsked::RelMax,
                 wire::Measure::RelUndefined => MeasureAsked::RelUndefined,
                 wire::Measure::ElementsOver(names) => MeasureAsked::ElementsOver { atol: names.atol, rtol: names.rtol },
+                wire::Measure::UlpMax => MeasureAsked::UlpMax,
+                wire::Measure::ValueBits => MeasureAsked::ValueBits,
+                wire::Measure::NeighboursKept(n) => {
+                    MeasureAsked::NeighboursKept(NeighbourNames { k: n.k, queries: n.queries })
+                }
+                wire::Measure::NeighboursTied(n) => {
+                    MeasureAsked::NeighboursTied(NeighbourNames { k: n.k, queries: n.queries })
+                }
+                wire::Measure::CentroidKept => MeasureAsked::CentroidKept,
             })
             .collect(),
         wants_vectors: d.wants.vectors,
-        wants_labels: d.wants.labels,
+        wants_labels: d.wants.labels || by_class,
+        wants_candidate_labels: d.wants.candidate_labels,
     }
 }
 

@@ -1,7 +1,7 @@
 //! Cells compiled by the real rustc and hosted: what they answer, and what stops them.
 #![allow(clippy::unwrap_used, missing_docs)]
 
-use fascicolo_contract::measure::measure_rows;
+use fascicolo_contract::measure::{Measure, measure_rows};
 use fascicolo_contract::verdict::Judgement;
 use fascicolo_contract::{AlignedBatch, Texts, Vectors};
 use fascicolo_criterion::{Admitted, CriterionError, Finished, Host, Toolchain, compile, digest, standard};
@@ -26,9 +26,11 @@ fn admitted(name: &str, source: &str) -> Result<Admitted, CriterionError> {
 
 /// `rows` rows of 8 values; the candidate differs by a little that grows with the row.
 fn rows(rows: usize) -> AlignedBatch {
-    let mut ids = Texts::default();
+    let (mut ids, mut labels, mut candidate_labels) = (Texts::default(), Texts::default(), Texts::default());
     let (mut reference, mut candidate) = (Vec::new(), Vec::new());
     for row in 0..rows {
+        labels.push(["x", "y", ""][row % 3]);
+        candidate_labels.push(["x", "y", "à"][row % 11 % 3]);
         ids.push(&format!("row-{:03}", (row * 7919) % rows));
         for j in 0..8 {
             let value = ((row * 8 + j) as f32 * 0.37).sin();
@@ -38,7 +40,8 @@ fn rows(rows: usize) -> AlignedBatch {
     }
     AlignedBatch {
         ids,
-        labels: Texts::default(),
+        labels,
+        candidate_labels,
         dims: 8,
         reference: Vectors::F32(reference),
         candidate: Vectors::F32(candidate),
@@ -46,15 +49,19 @@ fn rows(rows: usize) -> AlignedBatch {
 }
 
 fn slice(batch: &AlignedBatch, from: usize, to: usize) -> AlignedBatch {
-    let mut ids = Texts::default();
-    (from..to).for_each(|row| ids.push(batch.ids.get(row)));
+    let cut_texts = |texts: &Texts| {
+        let mut cut = Texts::default();
+        (from..to).for_each(|row| cut.push(texts.get(row)));
+        cut
+    };
     let cut = |v: &Vectors| match v {
         Vectors::F32(v) => Vectors::F32(v[from * batch.dims..to * batch.dims].to_vec()),
         Vectors::F64(v) => Vectors::F64(v[from * batch.dims..to * batch.dims].to_vec()),
     };
     AlignedBatch {
-        ids,
-        labels: Texts::default(),
+        ids: cut_texts(&batch.ids),
+        labels: cut_texts(&batch.labels),
+        candidate_labels: cut_texts(&batch.candidate_labels),
         dims: batch.dims,
         reference: cut(&batch.reference),
         candidate: cut(&batch.candidate),
@@ -70,9 +77,26 @@ fn judge(
     let mut fold = criterion.start(&parameters, Arc::new(AtomicBool::new(false)))?;
     let measures = criterion.measures(&parameters)?;
     for batch in batches {
-        fold.update(batch, measure_rows(batch, &measures).0)?;
+        fold.update(batch, measured(batch, &measures))?;
     }
     fold.finish()
+}
+
+/// The measures of a batch; where they need all rows, a value of the row's own instead of it.
+fn measured(batch: &AlignedBatch, measures: &[Measure]) -> Vec<Vec<f64>> {
+    let mut lists = measure_rows(batch, measures).0;
+    for (list, measure) in lists.iter_mut().zip(measures).filter(|(_, measure)| measure.needs_all_rows()) {
+        for (row, value) in list.iter_mut().enumerate() {
+            let number: u32 = batch.ids.get(row).trim_start_matches("row-").parse().unwrap();
+            *value = match measure {
+                Measure::CentroidKept => f64::from(number % 2),
+                _ if number % 3 == 0 => f64::NAN,
+                Measure::NeighboursTied(_) => f64::from(number % 2),
+                _ => f64::from(number % 11) / 10.0,
+            };
+        }
+    }
+    lists
 }
 
 /// A criterion whose row or verdict does something else than judging.
@@ -111,11 +135,28 @@ fn the_same_cell_in_two_folders_gives_the_same_bytes_the_same_answer_and_the_sam
     assert_eq!(one.fuel, two.fuel);
 }
 
+/// Parameters under which a standard criterion can judge [`rows`].
+fn parameters_of(name: &str) -> Vec<(&'static str, f64)> {
+    match name {
+        "abs" => vec![("most", 1e-5)],
+        "allclose" => vec![("atol", 1e-5), ("rtol", 0.0)],
+        "centroid" => vec![("floor", 0.5)],
+        "cosine" => vec![("floor", 0.9)],
+        "knn" => vec![("floor", 0.5), ("k", 10.0), ("queries", 100.0)],
+        "labels" => vec![("floor", 0.3)],
+        "norm" => vec![("least", 0.9), ("most", 1.1), ("undefined", 0.0)],
+        "rel" => vec![("most", 0.1), ("undefined", 0.0)],
+        "ulp" => vec![("most", 100.0)],
+        other => panic!("say how `{other}` is to be tested"),
+    }
+}
+
 #[test]
-fn a_criterion_gives_the_same_bits_however_its_rows_are_split_and_merged() {
+fn a_standard_criterion_gives_the_same_bits_however_its_rows_are_split_and_merged() {
     let batch = rows(200);
-    for (name, parameters) in [("cosine", vec![("floor", 0.9)]), ("allclose", vec![("atol", 1e-5), ("rtol", 0.0)])] {
-        let criterion = HOST.admit(name, standard::find(name).unwrap().component).unwrap();
+    for standard in standard::STANDARD {
+        let parameters = parameters_of(standard.name);
+        let criterion = HOST.admit(standard.name, standard.component).unwrap();
         let whole = judge(&criterion, &parameters, &[slice(&batch, 0, 200)]).unwrap().outcome;
         let small: Vec<AlignedBatch> = (0..20).map(|i| slice(&batch, i * 10, i * 10 + 10)).collect();
         assert_eq!(judge(&criterion, &parameters, &small).unwrap().outcome, whole);
@@ -125,7 +166,7 @@ fn a_criterion_gives_the_same_bits_however_its_rows_are_split_and_merged() {
         let mut merged = criterion.start(&named, flag.clone()).unwrap();
         for part in small.chunks(3).rev() {
             let mut fold = criterion.start(&named, flag.clone()).unwrap();
-            part.iter().for_each(|b| fold.update(b, measure_rows(b, &measures).0).unwrap());
+            part.iter().for_each(|b| fold.update(b, measured(b, &measures)).unwrap());
             merged.merge(&fold.state().unwrap(), 0).unwrap();
         }
         assert_eq!(merged.finish().unwrap().outcome, whole);
@@ -155,6 +196,7 @@ fn a_criterion_that_sees_vectors_labels_and_ids_reads_them_right() {
     }"#;
     let criterion = admitted("l1", source).unwrap();
     let mut batch = rows(3);
+    batch.labels.clear();
     ["x", "y", "x"].iter().for_each(|l| batch.labels.push(l));
     batch.reference = Vectors::F64(vec![0.0; 24]);
     batch.candidate = Vectors::F64((0..24).map(f64::from).collect());
@@ -164,6 +206,36 @@ fn a_criterion_that_sees_vectors_labels_and_ids_reads_them_right() {
     assert_eq!(values, [276.0, 156.0, 2.0]);
     assert_eq!(answer.figures[1].worst.len(), 2);
     assert_eq!(answer.reason, "the sum is 276");
+}
+
+#[test]
+fn a_tally_of_more_keys_than_classes_have_is_an_error_that_names_one() {
+    let source = r#"criterion! {
+        meaning: "rows by id and label",
+        parameters: {},
+        sees: { label, candidate_label },
+        state: { ids: Tally, pairs: Tally },
+        row: |state, row, _p| {
+            state.ids.add(row.id);
+            state.pairs.add_pair(row.label, row.candidate_label);
+        },
+        verdict: |state, _p| {
+            pass_if(true)
+                .figure("ids", "keys", &state.ids)
+                .figure("x.x", "rows", &(state.pairs.count_pair("x", "x") as f64))
+        },
+    }"#;
+    let criterion = admitted("tally", source).unwrap();
+    let answer = judge(&criterion, &[], &[rows(1024)]).unwrap().outcome;
+    // Of the rows 0, 33, 66, … below 1024, whose places modulo 3 and modulo 11 are both 0, and so on: counted here.
+    let both = (0..1024).filter(|row| row % 3 == 0 && row % 11 % 3 == 0).count();
+    assert_eq!(answer.figures.iter().map(|f| f.value).collect::<Vec<_>>(), [1024.0, both as f64]);
+    match judge(&criterion, &[], &[rows(1025)]) {
+        Err(CriterionError::CannotAnswer { why, .. }) => {
+            assert!(why.contains("1024") && why.contains("row-999"), "{why}");
+        }
+        other => panic!("{other:?}"),
+    }
 }
 
 #[test]
@@ -304,6 +376,22 @@ fn bytes_that_are_no_criterion_are_refused_by_what_they_are() {
     let mut cut = standard::find("cosine").unwrap().component.to_vec();
     cut.truncate(cut.len() / 2);
     assert!(matches!(HOST.admit("cut", &cut), Err(CriterionError::NotAComponent { .. })));
+}
+
+#[test]
+fn a_parameter_that_counts_neighbours_is_a_whole_number_or_refused_before_any_row() {
+    let criterion = HOST.admit("knn", standard::find("knn").unwrap().component).unwrap();
+    for (k, queries, says) in [
+        (2.5, 10.0, "`k` is 2.5; it counts rows: a whole number from 1 to 1000"),
+        (1001.0, 10.0, "`k` is 1001, above 1000"),
+        (10.0, 0.0, "`queries` is 0, below 1"),
+        (10.0, 10.5, "`queries` is 10.5; it counts rows"),
+        (10.0, 1e300, "it counts rows: a whole number from 1 to 4294967295"),
+    ] {
+        let given = [("floor", 0.5), ("k", k), ("queries", queries)].map(|(n, v)| (n.to_owned(), v));
+        let error = criterion.check_parameters(&given).unwrap_err().to_string();
+        assert!(error.contains(says), "{error}");
+    }
 }
 
 #[test]

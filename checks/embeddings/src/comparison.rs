@@ -6,14 +6,18 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::Builder;
 use std::time::Duration;
 
+use fascicolo_contract::measure::{Measure, MeasureTrouble, Neighbours};
 use fascicolo_contract::{AlignedBatch, Structure, Texts, Vectors};
 
+use crate::centroids;
 use crate::content::content_digest;
 use crate::files::failed;
 use crate::findings::examine;
+use crate::neighbours::{self, Kept};
 use crate::select::Selection;
 use crate::table::{Source, Table};
 use crate::texts::TextColumn;
+use crate::units::Units;
 use crate::vectors::{Values, VectorColumn};
 use crate::{Columns, Error, Watch};
 
@@ -36,7 +40,7 @@ pub struct Named {
     pub id: String,
     /// The vectors.
     pub vector: String,
-    /// The labels, where they were read: never of the candidate.
+    /// The labels, where they were read.
     pub label: Option<String>,
 }
 
@@ -70,7 +74,7 @@ impl Comparison {
     /// Every [`Error`] except `NotComparable` and `TextTooLong`. Where both files are at fault, it is the reference's.
     pub fn open(reference: &Path, candidate: &Path, columns: &Columns, watch: &dyn Watch) -> Result<Self, Error> {
         let of_reference = Source::open(reference, columns, true)?;
-        let of_candidate = Source::open(candidate, columns, false)?;
+        let of_candidate = Source::open(candidate, columns, columns.candidate_label)?;
         let selections = (of_reference.selection.clone(), of_candidate.selection.clone());
         let (reference, candidate) = read_both((reference, of_reference), (candidate, of_candidate), watch)?;
         let (structure, candidate_rows) = examine((&selections.0, &reference), (&selections.1, &candidate));
@@ -118,6 +122,64 @@ impl Comparison {
         content_digest(&self.reference)
     }
 
+    /// The measures that need all rows, each as one value for each row in the reference's order; `None` in the place of
+    /// any other measure. Zero vectors, which have no cosine with anything, are named instead, and the values left NaN.
+    ///
+    /// `threads` is how many may compute; the values do not depend on it.
+    ///
+    /// # Errors
+    /// [`Error::NotComparable`], [`Error::TooManyClasses`], [`Error::Interrupted`].
+    pub fn measures(
+        &self,
+        measures: &[Measure],
+        threads: usize,
+        watch: &dyn Watch,
+    ) -> Result<(Vec<Option<Vec<f64>>>, MeasureTrouble), Error> {
+        let mut trouble = MeasureTrouble::default();
+        if !measures.iter().any(Measure::needs_all_rows) {
+            return Ok((measures.iter().map(|_| None).collect(), trouble));
+        }
+        let Some(candidate_rows) = &self.candidate_rows else { return Err(self.not_comparable()) };
+        let (rows, dims) = (candidate_rows.len(), self.structure.dims_reference as usize);
+        let reference = Units::new(&self.reference.vectors, None, dims);
+        let candidate = Units::new(&self.candidate.vectors, Some(candidate_rows), dims);
+        let mut unit = vec![0.0; dims];
+        for row in 0..rows {
+            if !(reference.write(row, &mut unit) & candidate.write(row, &mut unit)) {
+                trouble.zero_norm.push(self.reference.ids.get(row).to_owned());
+            }
+        }
+        let no_values = trouble != MeasureTrouble::default();
+        let sides = [&reference, &candidate];
+        let ids = &self.reference.ids;
+        let mut known: Vec<(Neighbours, Kept)> = Vec::new();
+        let mut lists = Vec::with_capacity(measures.len());
+        for measure in measures {
+            lists.push(match measure {
+                measure if !measure.needs_all_rows() => None,
+                _ if no_values => Some(vec![f64::NAN; rows]),
+                Measure::NeighboursKept(asked) | Measure::NeighboursTied(asked) => {
+                    if !known.iter().any(|(earlier, _)| earlier == asked) {
+                        let queries = neighbours::queries(ids, asked.queries);
+                        known.push((*asked, neighbours::kept(sides, ids, &queries, asked.k, threads, watch)?));
+                    }
+                    let found = known.iter().find(|(earlier, _)| earlier == asked);
+                    let tied = matches!(measure, Measure::NeighboursTied(_));
+                    found.map(|(_, kept)| if tied { kept.tied.clone() } else { kept.share.clone() })
+                }
+                _ => Some(centroids::kept(sides, ids, self.reference.labels.as_ref(), watch)?),
+            });
+        }
+        Ok((lists, trouble))
+    }
+
+    fn not_comparable(&self) -> Error {
+        Error::NotComparable {
+            obstacles: self.structure.obstacles.len(),
+            first: self.structure.obstacles.first().map(|o| o.message.clone()).unwrap_or_default(),
+        }
+    }
+
     /// A pass over all matched rows in the reference's order, in batches of at most `max_rows` (at least 1). Every call
     /// starts a new pass.
     ///
@@ -134,10 +196,7 @@ impl Comparison {
                 text_limit: u32::MAX as u64,
                 next: 0,
             }),
-            None => Err(Error::NotComparable {
-                obstacles: self.structure.obstacles.len(),
-                first: self.structure.obstacles.first().map(|o| o.message.clone()).unwrap_or_default(),
-            }),
+            None => Err(self.not_comparable()),
         }
     }
 }
@@ -200,6 +259,7 @@ impl Batches<'_> {
         AlignedBatch {
             ids: Texts::default(),
             labels: Texts::default(),
+            candidate_labels: Texts::default(),
             dims: self.dims,
             reference: self.empty(),
             candidate: self.empty(),
@@ -218,6 +278,7 @@ impl Batches<'_> {
     pub fn next_batch(&mut self, into: &mut AlignedBatch) -> Result<bool, Error> {
         into.ids.clear();
         into.labels.clear();
+        into.candidate_labels.clear();
         into.dims = self.dims;
         for side in [&mut into.reference, &mut into.candidate] {
             self.make_empty(side);
@@ -239,10 +300,14 @@ impl Batches<'_> {
 
     /// Adds id and label of the next row; false if the batch has no room for them.
     fn push_texts(&self, into: &mut AlignedBatch) -> Result<bool, Error> {
-        let texts: [(Option<&TextColumn>, &mut Texts); 2] =
-            [(Some(&self.reference.ids), &mut into.ids), (self.reference.labels.as_ref(), &mut into.labels)];
-        for (column, texts) in &texts {
-            let bytes = column.map_or(0, |c| c.get(self.next).len() as u64);
+        let in_candidate = self.candidate_rows[self.next];
+        let texts: [(Option<&TextColumn>, usize, &mut Texts); 3] = [
+            (Some(&self.reference.ids), self.next, &mut into.ids),
+            (self.reference.labels.as_ref(), self.next, &mut into.labels),
+            (self.candidate.labels.as_ref(), in_candidate, &mut into.candidate_labels),
+        ];
+        for (column, row, texts) in &texts {
+            let bytes = column.map_or(0, |c| c.get(*row).len() as u64);
             if texts.bytes.len() as u64 + bytes > self.text_limit {
                 return match bytes > self.text_limit {
                     true => Err(Error::TextTooLong { row: self.next as u64, bytes }),
@@ -250,9 +315,9 @@ impl Batches<'_> {
                 };
             }
         }
-        for (column, texts) in texts {
+        for (column, row, texts) in texts {
             if let Some(column) = column {
-                texts.push(column.get(self.next));
+                texts.push(column.get(row));
             }
         }
         Ok(true)

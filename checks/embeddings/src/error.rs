@@ -217,6 +217,12 @@ pub enum Error {
         /// Length of the text in UTF-8.
         bytes: u64,
     },
+    /// A label column with more different texts than classes can be.
+    #[error("the label column has more than {} different labels, `{label}` among them", crate::centroids::CLASSES)]
+    TooManyClasses {
+        /// The one that was too many.
+        label: String,
+    },
     /// Rows were asked for although the structure has obstacles.
     #[error("the files are not comparable: {obstacles} obstacles, first: {first}")]
     NotComparable {
@@ -261,7 +267,10 @@ impl Error {
             | Error::UnsupportedType { path, .. }
             | Error::PartsDiffer { path, .. }
             | Error::InexactInteger { path, .. } => Some(path),
-            Error::TextTooLong { .. } | Error::NotComparable { .. } | Error::Interrupted { .. } => None,
+            Error::TextTooLong { .. }
+            | Error::TooManyClasses { .. }
+            | Error::NotComparable { .. }
+            | Error::Interrupted { .. } => None,
         }
     }
 
@@ -298,6 +307,7 @@ impl Explain for Error {
             Error::PartsDiffer { .. } => "parts_differ",
             Error::InexactInteger { .. } => "inexact_integer",
             Error::TextTooLong { .. } => "text_too_long",
+            Error::TooManyClasses { .. } => "too_many_classes",
             Error::NotComparable { .. } => "not_comparable",
             Error::Interrupted { .. } => "interrupted",
         }
@@ -343,6 +353,7 @@ impl Explain for Error {
             Error::PartsDiffer { .. } => "write all parts with the same columns and types".into(),
             Error::InexactInteger { .. } => "write the vectors as floats".into(),
             Error::TextTooLong { .. } => "name a column of shorter texts".into(),
+            Error::TooManyClasses { .. } => "name a column of classes: --label NAME".into(),
             Error::NotComparable { .. } => "resolve the obstacles of the structure first".into(),
             Error::Interrupted { .. } => "start the command again when it may run to its end".into(),
         }

@@ -2,11 +2,13 @@
 //! and hands out their rows matched by id.
 //!
 //! Owns: opening Parquet files and folders of parts, finding the id, vector and label columns, decoding every list
-//! layout to contiguous vectors, matching rows, the [`Structure`] of both files, the streamed digest of a file and the
+//! layout to contiguous vectors, matching rows, the measures of a row that need all rows (its neighbours, the nearest
+//! class centroid), the [`Structure`] of both files, the streamed digest of a file and the
 //! digest of what it holds.
 //! Must not know: verdicts, criteria, dossiers, magics, who is watching.
 //! Start at [`Comparison::open`]; then `table` (one file), `matching` (ids), `findings` (the structure).
 
+mod centroids;
 mod comparison;
 mod content;
 mod digest;
@@ -15,10 +17,12 @@ mod files;
 mod findings;
 mod guard;
 mod matching;
+mod neighbours;
 mod select;
 mod table;
 mod texts;
 mod typename;
+mod units;
 mod vectors;
 
 pub use comparison::{Batches, Comparison, Named, Resolved};
@@ -37,9 +41,11 @@ pub struct Columns {
     /// The vector column, a list of numbers; by default the only list-of-float column, or where there is none the
     /// only list-of-number column.
     pub vector: Option<String>,
-    /// The label column of the reference, texts or integers; by default no labels are read. The candidate's labels are
-    /// not asked for. A null label is the empty text.
+    /// The label column of the reference, texts or integers; by default no labels are read. A null label is the empty
+    /// text.
     pub label: Option<String>,
+    /// Whether the column named by `label` is read of the candidate too, which then must have it.
+    pub candidate_label: bool,
 }
 
 /// Whoever waits for a long read. Always called on the thread that started it.

@@ -5,8 +5,9 @@ mod common;
 
 use std::path::PathBuf;
 
-use common::{Unwatched, open, repository, rows};
-use fascicolo_embeddings::{Columns, Comparison, ObstacleKind, file_digest};
+use common::{Unwatched, bits, open, repository, rows};
+use fascicolo_contract::measure::{Measure, MeasureTrouble, Neighbours};
+use fascicolo_embeddings::{Columns, Comparison, Error, ObstacleKind, Watch, file_digest};
 
 fn data(file: &str) -> PathBuf {
     repository("notebooks/data/debian-sections").join(file)
@@ -84,6 +85,57 @@ fn ids_and_labels_come_in_the_order_of_the_reference() {
     let table = std::fs::read_to_string(data("texts.tsv")).unwrap();
     let written: Vec<_> = table.lines().map(|line| line.rsplit_once('\t').unwrap().0.to_owned()).collect();
     assert_eq!(found, written);
+}
+
+#[test]
+fn measures_of_all_rows_have_the_same_bits_for_any_number_of_threads_and_any_order_of_rows() {
+    let columns = Columns { label: Some("label".into()), ..Columns::default() };
+    let asked = |k, queries| Neighbours { k, queries };
+    let measures = [
+        Measure::Cosine,
+        Measure::NeighboursKept(asked(10, 393)),
+        Measure::NeighboursTied(asked(10, 393)),
+        Measure::CentroidKept,
+        Measure::NeighboursKept(asked(3, 40)),
+    ];
+    let lists = |reference: &str, candidate: &str, threads| {
+        let (reference, candidate) = (data(reference), data(candidate));
+        let comparison = Comparison::open(&reference, &candidate, &columns, &Unwatched).unwrap();
+        let (lists, trouble) = comparison.measures(&measures, threads, &Unwatched).unwrap();
+        assert_eq!(trouble, MeasureTrouble::default());
+        assert!(lists[0].is_none(), "a measure of one row");
+        let ids: Vec<String> = rows(&comparison, 100).into_iter().map(|row| row.id).collect();
+        let lists: Vec<Vec<u64>> = lists.iter().flatten().map(|list| bits(list)).collect();
+        (ids, lists)
+    };
+    let (ids, alone) = lists("reference.parquet", "candidates/int8.parquet", 1);
+    let asked = |list: &[u64]| list.iter().filter(|bits| !f64::from_bits(**bits).is_nan()).count();
+    assert_eq!(alone.iter().map(|list| asked(list)).collect::<Vec<_>>(), [393, 393, 393, 40]);
+    for threads in [2, 3, 16] {
+        assert_eq!(lists("reference.parquet", "candidates/int8.parquet", threads).1, alone);
+    }
+    // The shuffled file holds the reference's own rows: with the sides exchanged, only the order of rows differs.
+    let by_id = |(ids, lists): (Vec<String>, Vec<Vec<u64>>)| {
+        let mut order: Vec<usize> = (0..ids.len()).collect();
+        order.sort_by_key(|row| ids[*row].clone());
+        lists.into_iter().map(|list| order.iter().map(|row| list[*row]).collect()).collect::<Vec<Vec<u64>>>()
+    };
+    assert_eq!(by_id(lists("candidates/shuffled.parquet", "candidates/int8.parquet", 2)), by_id((ids, alone)));
+}
+
+#[test]
+fn an_interrupt_ends_the_search_for_neighbours() {
+    struct Stopped;
+    impl Watch for Stopped {
+        fn progress(&self, _: u64, _: u64) {}
+        fn interrupted(&self) -> bool {
+            true
+        }
+    }
+    let comparison = open(&data("reference.parquet"), &data("candidates/f16.parquet")).unwrap();
+    let asked = Measure::NeighboursKept(Neighbours { k: 1000, queries: 393 });
+    let ended = comparison.measures(&[asked, Measure::CentroidKept], 1, &Stopped);
+    assert!(matches!(ended, Err(Error::Interrupted { .. })));
 }
 
 #[test]

@@ -31,7 +31,7 @@ fn kinds(comparison: &Comparison) -> Vec<(ObstacleKind, Option<Side>)> {
 }
 
 fn named(id: &str, vector: &str) -> Columns {
-    Columns { id: Some(id.into()), vector: Some(vector.into()), label: None }
+    Columns { id: Some(id.into()), vector: Some(vector.into()), ..Columns::default() }
 }
 
 #[test]
@@ -328,6 +328,32 @@ fn labels_are_the_references_and_may_be_integers_or_null() {
     let with = Columns { label: Some("section".into()), ..Columns::default() };
     let found = rows(&Comparison::open(&reference, &candidate, &with, &Unwatched).unwrap(), 1);
     assert_eq!(found.iter().map(|row| row.label.as_str()).collect::<Vec<_>>(), ["-4", ""]);
+}
+
+#[test]
+fn the_candidates_own_labels_are_matched_by_id_where_asked_for_and_missed_where_there_are_none() {
+    let (_keep, at) = folder();
+    let file = |name: &str, ids: &[&str], labels: &[&str]| {
+        let rows = floats(1, &vec![1.0; ids.len()]);
+        write(at(name), vec![("id", texts(ids)), ("v", rows), ("section", texts(labels))])
+    };
+    let reference = file("r.parquet", &["a", "b", "c"], &["x", "y", "z"]);
+    let candidate = file("c.parquet", &["c", "a", "b"], &["1", "2", "3"]);
+    let with = Columns { label: Some("section".into()), candidate_label: true, ..Columns::default() };
+    let comparison = Comparison::open(&reference, &candidate, &with, &Unwatched).unwrap();
+    assert_eq!(comparison.columns().candidate.label.as_deref(), Some("section"));
+    let (mut batches, mut seen) = (comparison.batches(2).unwrap(), Vec::new());
+    let mut batch = batches.buffer();
+    while batches.next_batch(&mut batch).unwrap() {
+        let pair = |row| (batch.labels.get(row).to_owned(), batch.candidate_labels.get(row).to_owned());
+        seen.extend((0..batch.rows()).map(pair));
+    }
+    let expected = [("x", "2"), ("y", "3"), ("z", "1")].map(|(r, c)| (r.to_owned(), c.to_owned()));
+    assert_eq!(seen, expected);
+    let bare = write(at("bare.parquet"), vec![("id", texts(&["a", "b", "c"])), ("v", floats(1, &[1.0; 3]))]);
+    let error = Comparison::open(&reference, &bare, &with, &Unwatched).err().unwrap();
+    assert_eq!(error.kind(), "no_such_column");
+    assert!(error.to_string().contains("bare.parquet") && error.to_string().contains("section"), "{error}");
 }
 
 /// Stops after a number of reports; keeps the last one.

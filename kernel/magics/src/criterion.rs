@@ -29,8 +29,15 @@ use std::path::PathBuf;
 /// A row has `row.id` (text), and what `sees` asks for:
 ///     cosine, l2, dot, norm_reference, norm_candidate, abs_max, rel_max, rel_undefined, elements_over(atol, rtol)
 ///         measures of the row in float64, computed by the host; the last one names two of the parameters
+///     ulp_max, value_bits
+///         largest distance in units in the last place, and of which type: 32 for float32, 64 for float64
 ///     label
 ///         text from the label column of the reference; needs label = "…" in its [output]
+///     neighbours_kept(k, queries), neighbours_tied(k, queries), centroid_kept
+///         of rows among all rows: share of its k nearest that the candidate keeps, and 1 where ids decided between equally
+///         near ones, both as an Option, None for a row that is no query; 1 where the nearest class centroid is the same
+///     candidate_label
+///         text from the same column of the candidate, which then must have it
 ///     reference, candidate
 ///         the raw vectors: len(), get(i), iter(), a.zip(b), argmax(); values as f64
 ///
@@ -39,11 +46,29 @@ use std::path::PathBuf;
 ///     Sum, Mean    add(value); value(); exact, rounded once at the end
 ///     Lowest, Highest    add(value, row.id); value(); the 5 most extreme rows (Lowest<20> for 20)
 ///     Spread    add(value); a histogram over any range
+///     Tally    add(key), add_pair(key, key); count(key), entries(); rows by label, at most 1,024 different keys
 ///
 /// The verdict is pass_if(condition) or inconclusive(), followed by .because(text), .figure(name, unit, &accumulator)
 /// at least once, and .spread(name, unit, &spread, Some(threshold)) for a picture. A figure that is not finite (an
 /// accumulator that saw no row) makes the whole answer an error, never a pass. Parameters may name the range that means
 /// something: floor["unitless", -1.0..=1.0] "…".
+///
+/// Standard criteria need no compiler; `%criterion show NAME` gives formula, units and traps of each:
+///     cosine      every row keeps its direction
+///     norm        every row keeps its length
+///     abs, rel    every element is within an absolute, a relative distance
+///     ulp         every element is within a distance counted in units in the last place
+///     labels      every row has the label it had
+///     knn         rows keep their nearest neighbours
+///     centroid    every row is given the same label by the nearest class centroid
+///     allclose    every element is close as numpy.allclose and torch.allclose define it
+/// No tolerance has a default. These are the defaults of others for allclose, to be written out by whoever wants them:
+///     numpy.allclose                          --set rtol=1e-5    --set atol=1e-8
+///     torch.testing.assert_close, float16     --set rtol=1e-3    --set atol=1e-5
+///     torch.testing.assert_close, bfloat16    --set rtol=1.6e-2  --set atol=1e-5
+///     torch.testing.assert_close, float32     --set rtol=1.3e-6  --set atol=1e-5
+///     torch.testing.assert_close, float64     --set rtol=1e-7    --set atol=1e-7
+/// Sources: numpy.org/doc/stable/reference/generated/numpy.allclose.html, docs.pytorch.org/docs/stable/testing.html
 #[derive(Debug, Clone, Args)]
 #[command(verbatim_doc_comment)]
 pub struct CriterionArgs {

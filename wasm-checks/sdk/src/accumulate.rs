@@ -59,6 +59,17 @@ pub trait Shown {
     }
 }
 
+/// A number, and the rows behind it kept elsewhere: `&(&state.differing, &state.ids)`.
+impl<A: Shown, B: Shown> Shown for (&A, &B) {
+    fn number(&self) -> f64 {
+        self.0.number()
+    }
+
+    fn rows(&self) -> Vec<WorstRow> {
+        self.1.rows()
+    }
+}
+
 impl Shown for f64 {
     fn number(&self) -> f64 {
         *self
@@ -377,6 +388,99 @@ impl Accumulator for Spread {
     }
 }
 
+/// How many rows each key, or each pair of keys, has; sorted bytewise. For texts of which there are few, such as labels:
+/// more than [`Tally::KEYS`] different ones make the whole answer an error that names one.
+#[derive(Debug, Clone, Default)]
+pub struct Tally {
+    counts: BTreeMap<String, BTreeMap<String, u64>>,
+    keys: usize,
+}
+
+impl Tally {
+    /// Different keys that have a count.
+    pub const KEYS: usize = 1024;
+
+    /// One more row with this key.
+    pub fn add(&mut self, key: &str) {
+        self.add_many(key, "", 1);
+    }
+
+    /// One more row with this pair of keys.
+    pub fn add_pair(&mut self, first: &str, second: &str) {
+        self.add_many(first, second, 1);
+    }
+
+    fn add_many(&mut self, first: &str, second: &str, n: u64) {
+        if let Some(count) = self.counts.get_mut(first).and_then(|of| of.get_mut(second)) {
+            *count += n;
+            return;
+        }
+        self.counts.entry(first.to_owned()).or_default().insert(second.to_owned(), n);
+        self.keys += 1;
+        // One key too many stays, as the evidence. The smallest ones do, so that the state is the same in any order: a key
+        // that fell out has that many below it for good.
+        if self.keys > Self::KEYS + 1 {
+            if let Some(mut last) = self.counts.last_entry() {
+                last.get_mut().pop_last();
+                if last.get().is_empty() {
+                    last.remove();
+                }
+            }
+            self.keys -= 1;
+        }
+    }
+
+    /// Rows with this key.
+    pub fn count(&self, key: &str) -> u64 {
+        self.count_pair(key, "")
+    }
+
+    /// Rows with this pair of keys.
+    pub fn count_pair(&self, first: &str, second: &str) -> u64 {
+        self.counts.get(first).and_then(|of| of.get(second)).copied().unwrap_or(0)
+    }
+
+    /// Every pair of keys (the second is empty where single keys were added) with its rows, ascending.
+    pub fn entries(&self) -> impl Iterator<Item = (&str, &str, u64)> {
+        self.counts
+            .iter()
+            .flat_map(|(first, of)| of.iter().map(move |(second, count)| (first.as_str(), second.as_str(), *count)))
+    }
+}
+
+impl Accumulator for Tally {
+    fn save(&self, into: &mut Vec<u8>) {
+        put_number(into, self.keys as u64);
+        for (first, second, count) in self.entries() {
+            put_text(into, first);
+            put_text(into, second);
+            put_number(into, count);
+        }
+    }
+
+    fn merge(&mut self, from: &mut Saved<'_>) -> Result<(), String> {
+        for _ in 0..from.number()? {
+            let (first, second) = (from.text()?, from.text()?);
+            self.add_many(&first, &second, from.number()?);
+        }
+        Ok(())
+    }
+
+    fn trouble(&self) -> Option<String> {
+        let (last, of) = self.counts.last_key_value().filter(|_| self.keys > Self::KEYS)?;
+        let second = of.keys().next_back().filter(|key| !key.is_empty());
+        let pair = second.map_or_else(|| format!("`{last}`"), |second| format!("`{last}` with `{second}`"));
+        Some(format!("a tally holds {} different keys, and {pair} is one more", Self::KEYS))
+    }
+}
+
+/// The number of different keys.
+impl Shown for Tally {
+    fn number(&self) -> f64 {
+        self.keys as f64
+    }
+}
+
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
@@ -412,6 +516,37 @@ mod tests {
         merge_law::<Highest>(|a, v, id| a.add(v, id));
         merge_law::<Lowest<9>>(|a, v, id| a.add(v, id));
         merge_law::<Spread>(|a, v, _| a.add(v));
+        merge_law::<Tally>(|a, v, id| a.add_pair(id, if v > 0.0 { "up" } else { "down" }));
+    }
+
+    #[test]
+    fn a_tally_counts_exactly_and_one_that_overflowed_is_the_same_in_any_order() {
+        let mut tally = Tally::default();
+        for (first, second) in [("b", "x"), ("a", "y"), ("b", "x"), ("a", ""), ("", "a")] {
+            tally.add_pair(first, second);
+        }
+        let entries: Vec<_> = tally.entries().collect();
+        assert_eq!(entries, [("", "a", 1), ("a", "", 1), ("a", "y", 1), ("b", "x", 2)]);
+        assert_eq!((tally.count("a"), tally.count_pair("b", "x"), tally.count("c")), (1, 2, 0));
+        assert_eq!((tally.number(), tally.trouble()), (4.0, None));
+
+        // 3,000 keys, each more than once: in order, against parts in another order.
+        let keys: Vec<String> = (0..9000).map(|i| format!("k{:04}", (i * 7919) % 3000)).collect();
+        let mut whole = Tally::default();
+        keys.iter().for_each(|key| whole.add(key));
+        assert!(whole.trouble().unwrap().contains("`k1024` is one more"), "{:?}", whole.trouble());
+        assert_eq!(whole.count("k0000"), 3);
+        let mut merged = Tally::default();
+        for part in keys.rchunks(700) {
+            let (mut tally, mut bytes) = (Tally::default(), Vec::new());
+            part.iter().rev().for_each(|key| tally.add(key));
+            tally.save(&mut bytes);
+            merged.merge(&mut Saved(&bytes)).unwrap();
+        }
+        let (mut a, mut b) = (Vec::new(), Vec::new());
+        whole.save(&mut a);
+        merged.save(&mut b);
+        assert_eq!(a, b);
     }
 
     #[test]

@@ -47,7 +47,7 @@ pub use bindings::exports::fascicolo::criterion::criterion as contract;
 
 /// Everything a criterion cell uses; a cell gets it without asking.
 pub mod prelude {
-    pub use crate::accumulate::{Count, Highest, Lowest, Mean, Spread, Sum};
+    pub use crate::accumulate::{Count, Highest, Lowest, Mean, Spread, Sum, Tally};
     pub use crate::build::{Answer, inconclusive, pass_if};
     pub use crate::criterion;
     pub use crate::row::Vector;

@@ -7,8 +7,9 @@
 /// - `parameters`: `name["unit"] "meaning"`, or `name["unit", 0.0..=1.0] "meaning"` with the range that means anything;
 ///   numbers, read as `p.name`; a declaration must give every one.
 /// - `sees`: what a row carries. Measures that the host computes: `dot`, `norm_reference`, `norm_candidate`, `cosine`,
-///   `l2`, `abs_max`, `rel_max`, `rel_undefined`, `elements_over(atol, rtol)` (naming two parameters); and
-///   `label`, `reference`, `candidate` (the raw vectors). `row.id` is always there.
+///   `l2`, `abs_max`, `rel_max`, `rel_undefined`, `elements_over(atol, rtol)` (naming two parameters), `ulp_max`,
+///   `value_bits`, `neighbours_kept(k, queries)`, `neighbours_tied(k, queries)` (naming two parameters; `None` for a row
+///   that is no query), `centroid_kept`; and `label`, `candidate_label`, `reference`, `candidate` (the raw vectors). `row.id` is always there.
 /// - `state`: accumulators by name.
 /// - `row`: what one row does to the state.
 /// - `verdict`: what the state says.
@@ -61,7 +62,7 @@ macro_rules! criterion {
                         stringify!($p), $unit, $p_meaning, $crate::__or!($( $range )? ; ..),
                     ) ),* ],
                     measures: ::std::vec::Vec::new(),
-                    wants: $crate::contract::Wants { vectors: false, labels: false },
+                    wants: $crate::contract::Wants { vectors: false, labels: false, candidate_labels: false },
                 };
                 $( $crate::__seen_wanted!(description, $seen $( ( $atol, $rtol ) )?); )*
                 description
@@ -154,8 +155,11 @@ macro_rules! __or {
 #[macro_export]
 macro_rules! __seen_type {
     (label, $a:lifetime) => { &$a str };
+    (candidate_label, $a:lifetime) => { &$a str };
     (reference, $a:lifetime) => { $crate::row::Vector<$a> };
     (candidate, $a:lifetime) => { $crate::row::Vector<$a> };
+    (neighbours_kept, $a:lifetime) => { ::std::option::Option<f64> };
+    (neighbours_tied, $a:lifetime) => { ::std::option::Option<f64> };
     ($measure:ident, $a:lifetime) => { f64 };
 }
 
@@ -165,11 +169,20 @@ macro_rules! __seen_value {
     (label, $batch:ident, $row:ident, $measure:ident) => {
         $crate::row::text(&$batch.labels, $row)
     };
+    (candidate_label, $batch:ident, $row:ident, $measure:ident) => {
+        $crate::row::text(&$batch.candidate_labels, $row)
+    };
     (reference, $batch:ident, $row:ident, $measure:ident) => {
         $crate::row::reference(&$batch, $row)
     };
     (candidate, $batch:ident, $row:ident, $measure:ident) => {
         $crate::row::candidate(&$batch, $row)
+    };
+    (neighbours_kept, $batch:ident, $row:ident, $measure:ident) => {
+        $crate::row::known($crate::__seen_value!(measured, $batch, $row, $measure))
+    };
+    (neighbours_tied, $batch:ident, $row:ident, $measure:ident) => {
+        $crate::row::known($crate::__seen_value!(measured, $batch, $row, $measure))
     };
     ($other:ident, $batch:ident, $row:ident, $measure:ident) => {{
         let value = $batch.measures.get($measure).and_then(|list| list.get($row)).copied().unwrap_or(f64::NAN);
@@ -182,6 +195,7 @@ macro_rules! __seen_value {
 #[macro_export]
 macro_rules! __seen_wanted {
     ($d:ident, label) => { $d.wants.labels = true; };
+    ($d:ident, candidate_label) => { $d.wants.candidate_labels = true; };
     ($d:ident, reference) => { $d.wants.vectors = true; };
     ($d:ident, candidate) => { $d.wants.vectors = true; };
     ($d:ident, dot) => { $d.measures.push($crate::contract::Measure::Dot); };
@@ -200,7 +214,24 @@ macro_rules! __seen_wanted {
             rtol: ::std::string::String::from(stringify!($rtol)),
         }));
     };
+    ($d:ident, ulp_max) => { $d.measures.push($crate::contract::Measure::UlpMax); };
+    ($d:ident, value_bits) => { $d.measures.push($crate::contract::Measure::ValueBits); };
+    ($d:ident, neighbours_kept($k:ident, $queries:ident)) => {
+        let _ = |p: &CriterionParameters| (p.$k, p.$queries);
+        $d.measures.push($crate::contract::Measure::NeighboursKept($crate::contract::NeighbourNames {
+            k: ::std::string::String::from(stringify!($k)),
+            queries: ::std::string::String::from(stringify!($queries)),
+        }));
+    };
+    ($d:ident, neighbours_tied($k:ident, $queries:ident)) => {
+        let _ = |p: &CriterionParameters| (p.$k, p.$queries);
+        $d.measures.push($crate::contract::Measure::NeighboursTied($crate::contract::NeighbourNames {
+            k: ::std::string::String::from(stringify!($k)),
+            queries: ::std::string::String::from(stringify!($queries)),
+        }));
+    };
+    ($d:ident, centroid_kept) => { $d.measures.push($crate::contract::Measure::CentroidKept); };
     ($d:ident, $other:ident $( $rest:tt )*) => {
-        compile_error!(concat!("a row has no `", stringify!($other), "`; it can see: dot, norm_reference, norm_candidate, cosine, l2, abs_max, rel_max, rel_undefined, elements_over(atol, rtol), label, reference, candidate"));
+        compile_error!(concat!("a row has no `", stringify!($other), "`; it can see: dot, norm_reference, norm_candidate, cosine, l2, abs_max, rel_max, rel_undefined, elements_over(atol, rtol), ulp_max, value_bits, neighbours_kept(k, queries), neighbours_tied(k, queries), centroid_kept, label, candidate_label, reference, candidate"));
     };
 }

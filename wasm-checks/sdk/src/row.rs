@@ -55,6 +55,12 @@ impl<'a> Vector<'a> {
     }
 }
 
+/// A measure that not every row has.
+#[doc(hidden)]
+pub fn known(value: f64) -> Option<f64> {
+    (!value.is_nan()).then_some(value)
+}
+
 /// Text `row` of a block of texts laid end to end.
 #[doc(hidden)]
 pub fn text(texts: &crate::contract::Texts, row: usize) -> &str {

@@ -26,7 +26,7 @@ const GENERIC: &str = "root user users username admin administrator guest nobody
     stage staging main python python3 conda venv rust cargo rustc evcxr java node npm go ruby perl bash shell data \
     dataset datasets database model models weights code source sources sample samples train training eval batch floor \
     reference candidate candidates criterion criteria declare declared compare comparison compared cosine allclose \
-    verdict pass passed fail failed inconclusive explore figure figures row rows vector vectors label labels embedding \
+    rel norm ulp knn verdict pass passed fail failed inconclusive explore figure figures row rows vector vectors label labels embedding \
     embeddings fascicolo dossier case log entry entries report verify export import sign signed probe snapshot \
     fingerprint rebuild output input parameter parameters value values name names path file files folder text texts kind \
     type types max min mean sum all abs map filter zip iter len new let mut for while loop match self super pub use mod \

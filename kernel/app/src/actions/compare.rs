@@ -64,9 +64,11 @@ pub fn perform(
     if let Some(declared) = terms.reference.as_ref().filter(|declared| declared.output != *digest) {
         return Err(not_the_reference(args, declared, digest));
     }
-    if found.admitted.description.wants_labels && terms.columns.label.is_none() {
+    let sees = &found.admitted.description;
+    if (sees.wants_labels || sees.wants_candidate_labels) && terms.columns.label.is_none() {
         return Err(labels_wanted(name, args.explore));
     }
+    terms.columns.candidate_label = sees.wants_candidate_labels;
     let of_candidate = files::seen("candidate", &candidate, &reading(&args.candidate))?;
     let mut content = Content::of(&of_candidate, digest);
     let before = session.dossier.size();
@@ -169,7 +171,8 @@ fn exploring(args: &CompareArgs, criterion: &Admitted) -> Terms {
             open.push(parameter.name.clone());
         }
     }
-    let columns = Columns { id: args.id.clone(), vector: args.vector.clone(), label: args.label.clone() };
+    let columns =
+        Columns { id: args.id.clone(), vector: args.vector.clone(), label: args.label.clone(), candidate_label: false };
     Terms { reference: None, seal: None, parameters, open, changed: None, columns }
 }
 
@@ -214,6 +217,7 @@ fn declared_columns(args: &CompareArgs, reference: &Value) -> Result<Columns, Fa
         id: column("id", &args.id)?,
         vector: column("vector", &args.vector)?,
         label: column("label", &args.label)?,
+        candidate_label: false,
     })
 }
 
@@ -305,18 +309,28 @@ pub(super) fn judge(
         return Ok(Judged::Not(Vec::new()));
     }
     let measures = criterion.measures(parameters)?;
+    let watch =
+        Watching { what: "comparing all rows with each other".into(), front, interrupt: session.interrupt.clone() };
+    let threads = std::thread::available_parallelism().map_or(1, |n| n.get());
+    let (of_all, mut trouble) = comparison.measures(&measures, threads, &watch)?;
     let mut fold = criterion.start(parameters, session.interrupt.asked.clone())?;
     // Two sides of at most 8 bytes a value.
     let row_bytes = 16 * comparison.structure().dims_reference as usize;
     let mut batches = comparison.batches((BATCH_BYTES / row_bytes.max(1)).clamp(1, BATCH_ROWS))?;
     let mut batch = batches.buffer();
     let total = batches.rows_left() as f64;
-    let mut trouble = MeasureTrouble::default();
+    let mut first = 0;
     while batches.next_batch(&mut batch)? {
         if session.interrupt.is_raised() {
             return Err(Failure::interrupted("the comparison"));
         }
-        let (lists, found) = measure_rows(&batch, &measures);
+        let (mut lists, found) = measure_rows(&batch, &measures);
+        for (list, of_all) in lists.iter_mut().zip(&of_all) {
+            if let Some(values) = of_all.as_ref().and_then(|values| values.get(first..first + list.len())) {
+                list.copy_from_slice(values);
+            }
+        }
+        first += batch.rows();
         trouble.extend(found);
         // Once a measure is missing the answer can only be "not comparable"; the other rows are still looked at.
         if trouble == MeasureTrouble::default() {
@@ -456,7 +470,8 @@ impl Given<'_> {
         if of == to {
             notes.push("the candidate's bytes are the reference's own: this compares a file with itself".to_owned());
         } else if self.content.rows.is_none() {
-            notes.push("the candidate's rows are the reference's own, bit for bit, written in another way".to_owned());
+            let what = if read.candidate.label.is_some() { "ids and vectors" } else { "rows" };
+            notes.push(format!("the candidate's {what} are the reference's own, bit for bit, written in another way"));
         }
         if let (Verdict::Pass, Judged::Finished(finished)) = (self.verdict, judged) {
             notes.extend(finished.outcome.figures.iter().filter_map(|figure| none_of(figure, finished.rows)));

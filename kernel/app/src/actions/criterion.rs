@@ -149,6 +149,9 @@ fn describe(d: &Description) -> Value {
     if d.wants_labels {
         wants.push("labels");
     }
+    if d.wants_candidate_labels {
+        wants.push("the candidate's labels");
+    }
     json!({ "name": d.name, "version": d.version, "meaning": d.meaning, "parameters": parameters, "measures": measures, "wants": wants })
 }
 
@@ -163,6 +166,11 @@ fn measure(asked: &MeasureAsked) -> String {
         MeasureAsked::RelMax => "rel_max".into(),
         MeasureAsked::RelUndefined => "rel_undefined".into(),
         MeasureAsked::ElementsOver { atol, rtol } => format!("elements_over({atol}, {rtol})"),
+        MeasureAsked::UlpMax => "ulp_max".into(),
+        MeasureAsked::ValueBits => "value_bits".into(),
+        MeasureAsked::NeighboursKept(names) => format!("neighbours_kept({}, {})", names.k, names.queries),
+        MeasureAsked::NeighboursTied(names) => format!("neighbours_tied({}, {})", names.k, names.queries),
+        MeasureAsked::CentroidKept => "centroid_kept".into(),
     }
 }
 

@@ -213,7 +213,8 @@ fn output(session: &Session, form: &Output, front: &dyn FrontEnd, reads: &mut Ve
     let watch =
         Watching { what: format!("reading {}", files::shown(&form.path)), front, interrupt: session.interrupt.clone() };
     let seen = files::seen("reference", &path, &watch)?;
-    let columns = Columns { id: form.id.clone(), vector: form.vector.clone(), label: form.label.clone() };
+    let columns =
+        Columns { id: form.id.clone(), vector: form.vector.clone(), label: form.label.clone(), candidate_label: false };
     let comparison = Comparison::open(&path, &path, &columns, &watch).map_err(|error| {
         // Columns are named in the form here, not by options.
         let mut failure = Failure::from(error);

@@ -95,7 +95,7 @@ fn differing_rows(one: &Asset, other: &Asset, named: &Value, folder: &Path, watc
     let recorded = |asset: &Asset| Some((asset.path.clone()?, asset.sha256.clone()?));
     let (one_file, other_file) = (recorded(one)?, recorded(other)?);
     let column = |name: &str| named[name].as_str().map(str::to_owned).filter(|_| one.role == "output");
-    let columns = Columns { id: column("id"), vector: column("vector"), label: None };
+    let columns = Columns { id: column("id"), vector: column("vector"), ..Columns::default() };
     let (one, other) =
         (Recorded { path: &one_file.0, sha256: &one_file.1 }, Recorded { path: &other_file.0, sha256: &other_file.1 });
     rows::differing(&one, &other, &columns, folder, watch)

@@ -70,7 +70,7 @@ impl Outcome {
             if let Ok(verdict) = stored(log, record.seq) {
                 outcome.figures = Some(verdict["figures"].to_string());
                 let column = |name: &str| verdict["candidate"]["columns"][name].as_str().map(str::to_owned);
-                outcome.columns = Columns { id: column("id"), vector: column("vector"), label: None };
+                outcome.columns = Columns { id: column("id"), vector: column("vector"), ..Columns::default() };
             }
         } else {
             outcome.products = products(entry);
