@@ -406,7 +406,14 @@ mod tests {
             }
             let part = |values: &[f32]| Vectors::F32(values[from * DIMS..until * DIMS].to_vec());
             let (r, c) = (part(&reference), part(candidate));
-            batches.push(AlignedBatch { ids, labels: names, dims: DIMS, reference: r, candidate: c });
+            batches.push(AlignedBatch {
+                ids,
+                labels: names,
+                candidate_labels: Texts::default(),
+                dims: DIMS,
+                reference: r,
+                candidate: c,
+            });
         }
         let mut causes = Causes::new(DIMS);
         batches.iter().for_each(|batch| causes.see(batch));

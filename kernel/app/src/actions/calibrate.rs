@@ -42,9 +42,14 @@ pub fn perform(
         )
     })?;
     let declared = session.stored(reference.entry)?;
-    let columns = compare::columns_of(&declared);
     let found = criterion::find(session, &args.name)?;
     let admitted = &found.admitted;
+    let sees = &admitted.description;
+    let mut columns = compare::columns_of(&declared);
+    if (sees.wants_labels || sees.wants_candidate_labels) && columns.label.is_none() {
+        return Err(compare::labels_wanted(&args.name, false));
+    }
+    columns.candidate_label = sees.wants_candidate_labels;
     let open: Vec<&Parameter> = admitted
         .description
         .parameters

@@ -134,7 +134,7 @@ pub fn perform(
     Ok(done)
 }
 
-fn labels_wanted(name: &str, exploring: bool) -> Failure {
+pub(super) fn labels_wanted(name: &str, exploring: bool) -> Failure {
     let next = if exploring {
         "name the label column with --label"
     } else {
@@ -180,7 +180,7 @@ fn exploring(args: &CompareArgs, criterion: &Admitted) -> Terms {
 pub(super) fn columns_of(reference: &Value) -> Columns {
     let named =
         |column: &str| reference.pointer(&format!("/output/named/{column}")).and_then(Value::as_str).map(str::to_owned);
-    Columns { id: named("id"), vector: named("vector"), label: named("label") }
+    Columns { id: named("id"), vector: named("vector"), label: named("label"), candidate_label: false }
 }
 
 /// Exploring the declared reference's own output: its columns are known, where no option names others.
@@ -370,10 +370,10 @@ fn hints(session: &Session, comparison: &Comparison, front: &dyn FrontEnd) -> Re
     Ok(causes.hints())
 }
 
-/// What a count of no row among `rows` says of rows that were not looked at: 1 − 0.05^(1/n), the one-sided bound of
+/// What a count `rows.…` of no row among `rows` says of rows that were not looked at: 1 − 0.05^(1/n), the one-sided bound of
 /// Clopper and Pearson at 95 %.
 fn none_of(figure: &Figure, rows: u64) -> Option<String> {
-    if figure.unit != "rows" || figure.value != 0.0 || rows == 0 {
+    if !figure.name.starts_with("rows.") || figure.unit != "rows" || figure.value != 0.0 || rows == 0 {
         return None;
     }
     let most = 100.0 * (1.0 - 0.05_f64.powf(1.0 / rows as f64));
