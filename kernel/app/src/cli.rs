@@ -179,6 +179,13 @@ fn magic(action: Action, dossier: Option<&Path>, json: bool, terminal: &Terminal
             return Ok(Standing::Holds);
         }
     }
+    if let Action::Dossier(args) = &action
+        && args.what.only_reads()
+        && args.what.place().is_none()
+        && !path.exists()
+    {
+        return Err(no_case_file(&path));
+    }
     if let Some(done) = actions::perform_reading(&action, &path, terminal) {
         let Done { shown_as, result, standing, .. } = done?;
         print_result(shown_as, &result, json);
@@ -188,6 +195,9 @@ fn magic(action: Action, dossier: Option<&Path>, json: bool, terminal: &Terminal
     let folder = std::env::current_dir().map_err(|e| {
         Failure::usage("no_folder", format!("the current folder is gone: {e}"), "change to a folder that is there")
     })?;
+    if let Action::Dossier(args) = &action {
+        must_be_there(&path, &args.what)?;
+    }
     let mut session = Session::open(&path, &folder)?;
     interrupt_on_signal(session.interrupt.clone());
     let line = shell_line();
@@ -217,6 +227,27 @@ fn magic(action: Action, dossier: Option<&Path>, json: bool, terminal: &Terminal
             ..Failure::refused("unknown", "the command ended without saying why", "report this")
         })),
     }
+}
+
+/// Signing, sharing and cleaning are done to a case file that is there: a typing error must not begin one.
+fn must_be_there(path: &Path, what: &fascicolo_magics::dossier::DossierWhat) -> Result<(), Failure> {
+    if path.exists() || matches!(what, fascicolo_magics::dossier::DossierWhat::Import { .. }) {
+        return Ok(());
+    }
+    Err(no_case_file(path))
+}
+
+/// That there is none, and which there are.
+fn no_case_file(path: &Path) -> Failure {
+    let here = std::fs::read_dir(".").into_iter().flatten().flatten().map(|entry| entry.file_name());
+    let mut here: Vec<String> = here.map(|name| name.to_string_lossy().into_owned()).collect();
+    here.retain(|name| name.ends_with(".fascicolo"));
+    here.sort();
+    let next = match here.as_slice() {
+        [] => "run a notebook or a command first, or name the case file with --dossier".to_owned(),
+        found => format!("name one that is here with --dossier: {}", found.join(", ")),
+    };
+    Failure::usage("no_case_file", format!("there is no case file {}", path.display()), next)
 }
 
 /// The body of a `%%` magic in a shell: `--file`, else standard input.

@@ -284,6 +284,12 @@ pub fn attempts(log: &View, content: &Content) -> u64 {
     attempts
 }
 
+/// Earlier seals of this criterion for the same output with other numbers or another component, which this one replaced.
+pub fn replaced(log: &View, name: &str, seal: &Seal) -> Vec<Seal> {
+    let others = log.records().filter(|r| r.kind == Kind::Declare && r.body["criterion"] == name).map(self::seal);
+    others.filter(|other| other.output == seal.output && !other.same_content(seal)).collect()
+}
+
 /// The criteria that gave a verdict on this content, by name, each with its parameters: one name under two numbers is
 /// two.
 pub fn judged_by(log: &View, content: &Content) -> BTreeMap<String, String> {

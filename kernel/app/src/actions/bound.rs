@@ -24,6 +24,8 @@ pub struct Bound {
     pub faults: Vec<(String, String)>,
     /// What the log does not bind.
     pub notes: Vec<String>,
+    /// Whether the notebook stands for what ran, as `%dossier status` tells it.
+    pub validity: Value,
     /// Something that should be compared could not be.
     pub untold: bool,
 }
@@ -109,11 +111,13 @@ fn bind_notebook(log: &View, notebook: &Value, name: &str, bound: &mut Bound) {
         }
     }
     let absent = runs.iter().filter(|run| Some(run.start.session.as_str()) == session && !run.only_looks());
-    let absent = absent.filter(|run| !cells.iter().any(|cell| same.cell(cell, run) || same.source(cell, run))).count();
-    if absent > 0 {
-        bound.notes.push(format!(
-            "{absent} runs of the last session are of cells that the notebook does not have; the log has them"
-        ));
+    for run in absent.filter(|run| !cells.iter().any(|cell| same.cell(cell, run) || same.source(cell, run))) {
+        let ran = match &run.ran {
+            validity::Told::Known(ran) => ran.lines().find(|line| !line.trim().is_empty()).unwrap_or_default(),
+            validity::Told::Unknown(why) => why,
+        };
+        let ran: String = ran.chars().take(60).collect();
+        bound.notes.push(format!("entry {} ran a cell that the notebook does not have: {ran}", run.entry()));
     }
     if cleared > 0 {
         bound
@@ -202,8 +206,13 @@ fn derived(
         if because.is_none() && !of_other_version("VERIFY.md", page.as_bytes()) {
             bound.fault("VERIFY.md", format!("it gives no known reason why {path} does not travel"));
         }
+        if !taken {
+            let because = because.unwrap_or("the case does not say why");
+            bound.notes.push(format!("{path} is named by the log and not in the case, so not checked: {because}"));
+        }
         data.push(Data { path: path.clone(), sha256: sha256.clone(), taken, because: because.unwrap_or_default() });
     }
+    bound.validity = export::validity(log, notebook, &data);
     for (file, bytes) in export::derived(log, name, notebook, &data)? {
         let presented = read(file);
         if presented == bytes {

@@ -476,6 +476,16 @@ impl Given<'_> {
         if let (Verdict::Pass, Judged::Finished(finished)) = (self.verdict, judged) {
             notes.extend(finished.outcome.figures.iter().filter_map(|figure| none_of(figure, finished.rows)));
         }
+        if let Some(seal) = &self.terms.seal {
+            for other in ledger::replaced(&session.dossier, self.name, seal) {
+                notes.push(format!(
+                    "another seal of {} for this output stands in the case: entry {}, {}",
+                    self.name,
+                    other.entry,
+                    declare::parameters(&other.parameters)
+                ));
+            }
+        }
         if !self.args.explore {
             let mut others = ledger::judged_by(&session.dossier, self.content);
             others.insert(format!("{} {parameters}", self.digest), self.name.to_owned());

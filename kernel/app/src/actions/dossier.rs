@@ -53,17 +53,57 @@ pub fn sign(session: &mut Session, key: &Path) -> Result<Done, Failure> {
 
 /// Deletes a value; its commitment stays.
 pub fn redact(session: &mut Session, entry: u64, field: &str, because: &str) -> Result<Done, Failure> {
+    if because.trim().is_empty() {
+        return Err(Failure::usage("no_reason", "--because is empty", "say why the value is taken out"));
+    }
+    let value = session.dossier.value(entry, field).ok().flatten().unwrap_or_default();
     let appended = session.dossier.redact(entry, field, &crate::session::mask(because))?;
     Ok(Done::shown(
         "dossier_redact",
-        json!({ "entry": appended.seq, "redacted": { "entry": entry, "field": field }, "because": because, "root": appended.root_hex }),
+        json!({ "still": still_stands(&session.dossier, &value), "entry": appended.seq, "redacted": { "entry": entry, "field": field }, "because": because, "root": appended.root_hex }),
     ))
+}
+
+/// Places of the case file that still disclose a line of a value, as `entry 14, result`; and the notebook, if it does.
+fn still_stands(log: &View, value: &str) -> Vec<String> {
+    // A short word is in many places and tells nothing.
+    let lines: Vec<&str> = value.lines().map(str::trim).filter(|line| line.chars().count() >= 12).collect();
+    // As JSON writes them, too.
+    let escaped: Vec<String> = lines.iter().map(|line| json!(line).to_string().trim_matches('"').to_owned()).collect();
+    let holds =
+        |text: &str| lines.iter().any(|l| text.contains(l)) || escaped.iter().any(|l| text.contains(l.as_str()));
+    let mut found = Vec::new();
+    for record in log.records() {
+        for field in record.committed.keys() {
+            if log.value(record.seq, field).ok().flatten().is_some_and(|text| holds(&text)) {
+                found.push(format!("entry {}, {field}", record.seq));
+            }
+        }
+    }
+    let notebook = log.path().with_extension("ipynb");
+    if std::fs::read_to_string(&notebook).is_ok_and(|text| holds(&text)) {
+        found.push(notebook.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default());
+    }
+    found
 }
 
 /// Removes blobs that no entry names.
 pub fn collect(session: &mut Session) -> Result<Done, Failure> {
     let collected = session.dossier.collect_garbage()?;
     Ok(Done::shown("dossier_gc", json!({ "files": collected.files, "bytes": collected.bytes })))
+}
+
+/// A file of allowed signers that says whom to know; one that cannot be read in part must not pass for a strict one.
+fn known_signers(text: &str) -> Result<AllowedSigners, Failure> {
+    let allowed = AllowedSigners::parse(text);
+    match allowed.unread().first() {
+        None => Ok(allowed),
+        Some(line) => Err(Failure::usage(
+            "bad_allowed_signers",
+            format!("line {line} of the allowed signers file is none that ssh-keygen would write"),
+            "give lines of the form `ada@example.org ssh-ed25519 AAAA…`",
+        )),
+    }
 }
 
 fn readable(what: &str, path: &Path) -> Result<String, Failure> {
@@ -81,10 +121,15 @@ fn witnessed(log: &Path, witness: &Path) -> Result<(Value, Option<String>), Fail
         Failure::usage("not_a_checkpoint", what, "give the file `checkpoint` of an earlier copy of the case file")
     })?;
     let size = checkpoint.size;
-    let fault = match Dossier::read(log)?.extends(&checkpoint) {
+    let view = Dossier::read(log)?;
+    if view.size() < size && view.origin() == checkpoint.origin {
+        // A copy from before: whether it is a beginning of what the witness saw only the longer log can show.
+        return Ok((json!({ "entries": size, "holds": null, "older": true }), None));
+    }
+    let fault = match view.extends(&checkpoint) {
         Ok(true) => None,
         Ok(false) => Some(format!("it does not go on from the {size} entries that the witness saw")),
-        Err(error @ fascicolo_dossier::Error::OtherLog { .. }) => Some(error.to_string()),
+        Err(error @ fascicolo_dossier::Error::OtherLog { .. }) => Some(format!("the witness's {error}")),
         Err(error) => return Err(error.into()),
     };
     Ok((json!({ "entries": size, "holds": fault.is_none() }), fault))
@@ -252,17 +297,31 @@ fn short(digest: &str) -> String {
 
 /// Checks an exported case: unpacks it into a folder of its own, looks, and takes the folder away.
 pub fn verify_case(case: &Path, allowed: Option<&Path>, witness: Option<&Path>) -> Result<Done, Failure> {
-    if case.is_dir() {
+    if case.is_dir() && !case.join("bagit.txt").is_file() {
         return verify(case, allowed, witness);
+    }
+    if case.is_dir() {
+        return verify_opened(case, &bundle::look(case)?, allowed, witness);
     }
     let folder = tempfile::tempdir().map_err(|e| Failure {
         standing: Standing::CannotTell,
         ..Failure::refused("no_folder", format!("a temporary folder cannot be made: {e}"), "check the space in TMPDIR")
     })?;
     let opened = bundle::read(case, folder.path(), &bundle::Limits::default())?;
+    verify_opened(case, &opened, allowed, witness)
+}
+
+/// Checks an unpacked case: log, bag, and all that the log binds.
+fn verify_opened(
+    case: &Path,
+    opened: &bundle::Opened,
+    allowed: Option<&Path>,
+    witness: Option<&Path>,
+) -> Result<Done, Failure> {
     let mut done = verify(&opened.dossier, allowed, witness)?;
     done.result["path"] = json!(case.display().to_string());
     done.result["case"] = json!(opened.name);
+    done.result["log_alone"] = json!(false);
     let mut found: Vec<(String, String)> = opened.faults.iter().map(|f| (f.file.clone(), f.what.clone())).collect();
     let mut notes = Vec::new();
     if opened.verification.integrity {
@@ -270,6 +329,7 @@ pub fn verify_case(case: &Path, allowed: Option<&Path>, witness: Option<&Path>) 
         let bound = bound::check(&Dossier::read(&opened.dossier)?, &opened.name, &data)?;
         found.extend(bound.faults);
         notes = bound.notes;
+        done.result["validity"] = bound.validity;
         if bound.untold && done.standing == Standing::Holds {
             done.standing = Standing::CannotTell;
         }
@@ -292,12 +352,15 @@ pub fn verify_case(case: &Path, allowed: Option<&Path>, witness: Option<&Path>) 
 /// Integrity of every byte; then, on a log that has it, the order that its own entries claim.
 fn verify(path: &Path, allowed: Option<&Path>, witness: Option<&Path>) -> Result<Done, Failure> {
     let allowed = allowed.map(|file| readable("the allowed signers file", file)).transpose()?;
-    let allowed = allowed.map(|text| AllowedSigners::parse(&text));
+    let asked = allowed.is_some();
+    let allowed = allowed.map(|text| known_signers(&text)).transpose()?;
     let verification = fascicolo_dossier::verify_signed(path, allowed.as_ref())?;
     let (witness, unwitnessed) = match witness.filter(|_| verification.faults.is_empty()) {
         Some(witness) => witnessed(path, witness)?,
         None => (Value::Null, None),
     };
+    let older = witness["older"] == true;
+    let known = verification.signatures.iter().any(|s| s.valid && s.known.is_some());
     let order = match verification.faults.is_empty() {
         true => ledger::order_faults(verification.landmarks.as_slice()),
         false => Vec::new(),
@@ -316,7 +379,7 @@ fn verify(path: &Path, allowed: Option<&Path>, witness: Option<&Path>) -> Result
     );
     let result = json!({
         "signatures": verification.signatures, "parents": verification.parents, "witness": witness, "holds": faults.is_empty(), "integrity": verification.integrity, "order": verification.integrity && order.is_empty(),
-        "path": path.display().to_string(), "origin": verification.origin,
+        "path": path.display().to_string(), "origin": verification.origin, "log_alone": true,
         "entries": verification.entries, "root": verification.root,
         "faults": faults.iter().map(|(_, fault)| fault.clone()).collect::<Value>(),
         // Without a checkpoint, entries may have been cut off and nobody could tell.
@@ -324,7 +387,10 @@ fn verify(path: &Path, allowed: Option<&Path>, witness: Option<&Path>) -> Result
     "unproved_tail": verification.unproved_tail, "torn": verification.torn, "notes": verification.notes,
     });
     let mut done = Done::shown("dossier_verify", result);
-    if verification.checkpoint.is_none() {
+    // What was asked for and could not be shown is not passed over.
+    let unsigned = asked && !known;
+    done.result["no_known_signer"] = json!(unsigned);
+    if verification.checkpoint.is_none() || older || unsigned {
         done.standing = Standing::CannotTell;
     }
     if let Some((first, _)) = faults.first() {

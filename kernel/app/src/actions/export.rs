@@ -41,7 +41,7 @@ pub fn perform(session: &mut Session, request: &Request<'_>) -> Result<Done, Fai
     let notebook_name = format!("{name}.ipynb");
     let mut presented = None;
     if notebook.is_file() {
-        let (text, count) = shareable_notebook(&notebook)?;
+        let (text, count) = shareable_notebook(log, &notebook)?;
         masked += count;
         presented = Some(serde_json::from_str::<Value>(&text).unwrap_or_default());
         files.push(file(&notebook_name, text.into_bytes()));
@@ -108,8 +108,9 @@ fn file(path: &str, bytes: Vec<u8>) -> CaseFile {
     CaseFile { path: path.to_owned(), source: Source::Bytes(bytes) }
 }
 
-/// The notebook with secrets masked, home folder and names replaced; how many secrets there were.
-fn shareable_notebook(path: &Path) -> Result<(String, usize), Failure> {
+/// The notebook with secrets masked, home folder and names replaced, and without what was redacted; how many secrets
+/// there were.
+fn shareable_notebook(log: &View, path: &Path) -> Result<(String, usize), Failure> {
     let bad = |what: String| Failure {
         place: Some(path.display().to_string()),
         standing: Standing::CannotTell,
@@ -122,9 +123,38 @@ fn shareable_notebook(path: &Path) -> Result<(String, usize), Failure> {
     let text = std::fs::read_to_string(path).map_err(|e| bad(e.to_string()))?;
     let mut notebook: Value = serde_json::from_str(&text).map_err(|e| bad(e.to_string()))?;
     join_lines(&mut notebook);
+    take_redacted_out(log, &mut notebook);
     let masked = crate::session::conceal(&mut notebook);
     let text = serde_json::to_string_pretty(&notebook).map_err(|e| bad(e.to_string()))?;
     Ok((text + "\n", masked))
+}
+
+/// A cell of which a text was redacted in the log does not travel with that text: its source goes if what ran was
+/// redacted, its outputs go with anything that was.
+fn take_redacted_out(log: &View, notebook: &mut Value) {
+    let mut gone: BTreeMap<u64, bool> = BTreeMap::new();
+    for record in log.records() {
+        for field in record.committed.keys().filter(|field| log.is_redacted(record.seq, field)) {
+            if let Some(start) = record.start.or((record.kind == Kind::Start).then_some(record.seq)) {
+                *gone.entry(start).or_default() |= field == "ran";
+            }
+        }
+    }
+    for (start, source) in gone {
+        let Some(run) = log.record(start).and_then(|record| record.cell.as_ref()) else { continue };
+        for cell in notebook["cells"].as_array_mut().into_iter().flatten().filter(|cell| cell["cell_type"] == "code") {
+            let same = match &run.id {
+                Some(id) => cell["id"] == id.as_str(),
+                None => cell["execution_count"] == run.n,
+            };
+            if same {
+                cell["outputs"] = json!([]);
+                if source {
+                    cell["source"] = json!(format!("// redacted: entry {start} of the case file"));
+                }
+            }
+        }
+    }
 }
 
 /// Texts that the format lets be lists of lines become texts: a key block over several lines is one secret.
@@ -206,7 +236,7 @@ pub(super) fn derived(
 }
 
 /// Whether the notebook that travels stands for what ran, as far as the case itself tells.
-fn validity(log: &View, notebook: Option<&Value>, data: &[Data]) -> Value {
+pub(super) fn validity(log: &View, notebook: Option<&Value>, data: &[Data]) -> Value {
     let now = |file: &Data| match file.because {
         _ if file.taken => FileNow::AsRead,
         CHANGED => FileNow::Changed,
@@ -420,7 +450,7 @@ fn verify_page(name: &str, dossier: &Path, log: &View, data: &[Data], notebook: 
         log.size(),
         log.root_hex(),
     );
-    page += "4. **Archives can read it.** `data/` is an RO-Crate; with `rocrate-validator` of PyPI:\n   \
+    page += "4. **Archives can read it.** `data/` is an RO-Crate; with `roc-validator` of PyPI:\n   \
              `rocrate-validator validate -p process-run-crate data`. Clients of C2SP logs read `data/log`.\n";
     // An empty folder does not travel.
     if std::fs::read_dir(log.path().join("signatures")).is_ok_and(|mut signatures| signatures.next().is_some()) {
@@ -431,9 +461,12 @@ fn verify_page(name: &str, dossier: &Path, log: &View, data: &[Data], notebook: 
     }
     page += "\nWhat this shows: nothing was changed since it was written. What it cannot show without an outside witness: that \
              its author did not write the whole log anew. An earlier checkpoint that somebody else kept is such a witness: \
-             `fascicolo dossier verify --witness CHECKPOINT`.\n";
+             `fascicolo verify CASE.zip --witness CHECKPOINT`.\n";
     if let Some(notebook) = notebook {
-        page += &format!("\nTo run it again, in a copy of `data/`: `fascicolo run {notebook}`.\n");
+        page += &format!(
+            "\nTo run it again in an empty folder, with nothing else in reach, and compare what comes out:\n\
+             `fascicolo replay CASE.zip --into FOLDER` (it runs {notebook}, and asks first).\n"
+        );
     }
     let access = reference(log).as_ref().map(access).unwrap_or_default();
     if !access.is_empty() {

@@ -27,6 +27,9 @@ pub struct Cell {
 impl Cell {
     /// `code cell 3 (%snapshot)`: its number, and the line that says what it does.
     pub fn name(&self) -> String {
+        if self.source.starts_with("// redacted:") {
+            return format!("code cell {} (redacted)", self.number);
+        }
         let telling = |line: &&str| !line.trim().is_empty() && !line.trim_start().starts_with("//");
         let magic = self.source.lines().find(|line| line.starts_with('%'));
         let line = magic.or_else(|| self.source.lines().find(telling)).unwrap_or_default().trim();

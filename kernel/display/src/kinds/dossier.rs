@@ -155,6 +155,14 @@ pub fn redacted(v: &Value) -> Doc {
         Fact::new("because", text(v, "because")),
         Fact::new("recorded", format!("entry {}", text(v, "entry"))),
     ]);
+    let still = list(v, "still");
+    if !still.is_empty() {
+        let shown: Vec<String> = still.iter().take(12).map(scalar).collect();
+        let more = still.len().saturating_sub(shown.len());
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        doc.blocks.push(Block::Alarm(format!("Parts of it still stand in: {}{more}.", shown.join("; "))));
+        doc.say("Redact these too. An export leaves the redacted cell and its outputs out of the notebook; your own file keeps them.");
+    }
     doc.say("The value is deleted here, not in copies that were made before. Its commitment stays, and every proof still verifies.");
     doc
 }
@@ -281,11 +289,26 @@ pub fn verification(v: &Value) -> Doc {
         Item::new(Mark::Failed, if place.is_empty() { what } else { format!("{place}: {what}") })
     });
     doc.items(faults.collect());
-    doc.facts(vec![Fact::digest("root", text(v, "root")), Fact::new("unproved tail", unproved(v))]);
+    let mut facts = vec![Fact::digest("root", text(v, "root"))];
+    if holds == Some(true) {
+        facts.push(Fact::new("unproved tail", unproved(v)));
+    }
+    facts.extend(at(v, "validity").map(validity::fact));
+    doc.facts(facts);
+    if flag(v, "log_alone") == Some(true) {
+        doc.say("This looked at the log alone, not at the notebook, the data or a report beside it.");
+    }
+    let sound = flag(v, "integrity") != Some(false);
     let signatures = list(v, "signatures").iter().map(|s| {
-        let who = maybe(s, "known").unwrap_or_else(|| "a key that this check does not know".to_owned());
-        let mark = if flag(s, "valid") == Some(true) { Mark::Passed } else { Mark::Failed };
-        Item::new(mark, format!("signed over {} entries by {who}, {}", count(s, "size"), text(s, "fingerprint")))
+        let known = maybe(s, "known");
+        let mark = match (flag(s, "valid"), &known) {
+            (Some(true), Some(_)) if sound => Mark::Passed,
+            (Some(true), _) => Mark::Open,
+            _ => Mark::Failed,
+        };
+        let who = known.unwrap_or_else(|| "a key that this check does not know".to_owned());
+        let but = if sound { "" } else { "; what stands there now is not as it was" };
+        Item::new(mark, format!("signed over {} entries by {who}, {}{but}", count(s, "size"), text(s, "fingerprint")))
     });
     doc.items(signatures.collect());
     let parents = list(v, "parents").iter().map(|p| {
@@ -304,21 +327,39 @@ pub fn verification(v: &Value) -> Doc {
         Item::new(mark, what)
     });
     doc.items(parents.collect());
+    if flag(v, "no_known_signer") == Some(true) {
+        doc.blocks.push(Block::Alarm("No key of the allowed signers file signed this.".to_owned()));
+    }
+    if flag(v, "witness.older") == Some(true) {
+        let seen = count(v, "witness.entries");
+        doc.blocks.push(Block::Alarm(format!(
+            "This copy is older than what the witness saw, {seen} entries: whether it is their beginning cannot be told."
+        )));
+    }
     if flag(v, "witness.holds") == Some(true) {
         let seen = format!("goes on from the {} entries that an outside witness saw", count(v, "witness.entries"));
         doc.items(vec![Item::new(Mark::Passed, seen)]);
     }
-    doc.items(list(v, "notes").iter().map(|note| Item::new(Mark::Open, scalar(note))).collect());
+    // The first is said at the end, in whole sentences.
+    let notes = list(v, "notes").iter().filter(|note| !scalar(note).starts_with("this shows integrity"));
+    doc.items(notes.map(|note| Item::new(Mark::Open, scalar(note))).collect());
     if holds == Some(true) && tone == Tone::Good {
         // Of what stands beyond the checkpoint, nothing outside the entries themselves is evidence.
         let covered = match at(v, "unproved_tail") {
             Some(tail) if tail.as_u64() == Some(0) || tail.as_bool() == Some(false) => "nothing recorded",
             _ => "nothing that the checkpoint covers",
         };
-        doc.blocks.push(Block::Close(format!(
-            "This shows integrity: {covered} was changed since it was written. It does not show honesty: \
-             without an outside witness, the author could have written the whole dossier anew."
-        )));
+        let honesty = match flag(v, "witness.holds") {
+            Some(true) => format!(
+                "What the witness saw, the first {} entries, cannot have been written anew since; what came after rests on its \
+                 author.",
+                count(v, "witness.entries")
+            ),
+            _ => "It does not show honesty: without an outside witness, the author could have written the whole dossier anew."
+                .to_owned(),
+        };
+        doc.blocks
+            .push(Block::Close(format!("This shows integrity: {covered} was changed since it was written. {honesty}")));
     }
     doc
 }

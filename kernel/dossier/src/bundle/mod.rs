@@ -66,7 +66,15 @@ impl Opened {
 /// then stays. After it: [`BundleError::NotABag`], [`BundleError::NoDossier`], [`BundleError::Dossier`].
 pub fn read(zip: &Path, into: &Path, limits: &Limits) -> Result<Opened, BundleError> {
     let name = extract::extract(zip, into, limits)?;
-    let folder = into.join(&name);
+    look(&into.join(&name)).map(|opened| Opened { name, ..opened })
+}
+
+/// Checks a bundle that was unpacked before: bag, tiles and dossier. Writes nothing.
+/// # Errors
+/// As [`read`] after unpacking.
+pub fn look(folder: &Path) -> Result<Opened, BundleError> {
+    let folder = folder.to_path_buf();
+    let name = folder.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let (dossier, faults) = check::check(&folder)?;
     let verification = crate::verify::verify(&dossier)?;
     Ok(Opened { name, folder, dossier, verification, faults })

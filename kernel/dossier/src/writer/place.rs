@@ -1,8 +1,8 @@
 //! Where the log lies, so that a copy that goes on elsewhere becomes a fork and never passes for the original.
 //!
 //! The file `place` names inode and birth of `entries.jsonl` (elsewhere than on Unix its resolved path). A copy
-//! has others, a moved folder on the same file system keeps it. The file is no part of the evidence: changed,
-//! it only leads to a fork; removed, the log is taken to lie where it was begun.
+//! has others, a moved folder on the same file system keeps it. The file is no part of the evidence: changed
+//! or gone, as in a fresh checkout or an unpacked export, it only leads to a fork.
 
 use super::Dossier;
 use crate::checkpoint::Checkpoint;
@@ -27,7 +27,7 @@ impl Dossier {
         if recorded.as_deref() != Some(here.as_bytes()) {
             // First the entry: interrupted here, the next session forks once more, which is harmless; the other way
             // round two logs would have one origin.
-            if recorded.is_some() && parent.size > 0 {
+            if parent.size > 0 {
                 self.write_own(Kind::Fork, Fork::body(&parent, &new_origin()?))?;
             }
             disk::place(self.path(), &file, here.as_bytes())?;
