@@ -240,9 +240,9 @@ const LANES: usize = 8;
 #[inline]
 fn lanes<T: Copy + Into<f64>>(r: &[T], c: &[T], f: impl Fn(f64, f64) -> f64) -> f64 {
     let mut sums = [0.0f64; LANES];
-    let (r_chunks, c_chunks) = (r.chunks_exact(LANES), c.chunks_exact(LANES));
-    let (r_rest, c_rest) = (r_chunks.remainder(), c_chunks.remainder());
-    for (r, c) in r_chunks.zip(c_chunks) {
+    // Arrays of a known length rather than `chunks_exact`, whose steps are calls where units are not optimised together.
+    let ((r_chunks, r_rest), (c_chunks, c_rest)) = (r.as_chunks::<LANES>(), c.as_chunks::<LANES>());
+    for (r, c) in r_chunks.iter().zip(c_chunks) {
         for lane in 0..LANES {
             sums[lane] += f(r[lane].into(), c[lane].into());
         }

@@ -91,7 +91,7 @@ pub enum CriterionError {
         imports: String,
     },
     /// The component speaks another contract.
-    #[error("criterion `{name}` does not export fascicolo:criterion/criterion@0.1.0")]
+    #[error("criterion `{name}` does not export fascicolo:criterion/criterion@0.1.0 as this program knows it")]
     OtherContract {
         /// The criterion.
         name: String,
@@ -270,8 +270,12 @@ impl Explain for CriterionError {
                 "pass numbers as parameters; everything else a criterion sees comes from the rows".into()
             }
             CriterionError::CompilerStopped { .. } => "make the cell smaller".into(),
-            CriterionError::NotAComponent { .. } | CriterionError::OtherContract { .. } => {
+            CriterionError::NotAComponent { .. } => {
                 "build it for fascicolo:criterion@0.1.0, whose WIT stands in wasm-checks/wit".into()
+            }
+            CriterionError::OtherContract { .. } => {
+                "compile it anew: run its `%%criterion` cell again; or build it for the WIT of this program, in wasm-checks/wit"
+                    .into()
             }
             CriterionError::Imports { .. } => {
                 "build it for wasm32-unknown-unknown without WASI; it needs no clock, files or randomness".into()

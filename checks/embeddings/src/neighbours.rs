@@ -15,10 +15,10 @@ use crate::texts::TextColumn;
 use crate::units::Units;
 use crate::{Error, Watch};
 
-/// Query rows that a thread holds at a time, as unit vectors.
-const QUERIES: usize = 256;
-/// Rows that all of these are compared with before the next ones are made: as unit vectors of 384 they fit a second cache.
-const ROWS: usize = 64;
+/// Query rows that a thread holds at a time, at most: as unit vectors of 384 they fit a processor's second cache.
+const QUERIES: usize = 64;
+/// Rows that all of these are compared with before the next ones are made: they fit the first cache.
+const ROWS: usize = 8;
 /// How long the watcher may stay unasked.
 const PATIENCE: Duration = Duration::from_millis(100);
 
@@ -66,7 +66,8 @@ pub(crate) fn kept(
     }
     let (next, stop, done) = (&AtomicUsize::new(0), &AtomicBool::new(false), &AtomicU64::new(0));
     let total = 2 * queries.len() as u64 * rows as u64;
-    let blocks: Vec<&[usize]> = queries.chunks(QUERIES).collect();
+    // Few queries are shared among the threads too.
+    let blocks: Vec<&[usize]> = queries.chunks(queries.len().div_ceil(threads.max(1)).clamp(1, QUERIES)).collect();
     let work = |send: &dyn Fn(usize, f64, bool)| {
         let halted = |rows: usize| {
             done.fetch_add(rows as u64, Ordering::Relaxed);

@@ -33,11 +33,13 @@ use std::path::PathBuf;
 ///         largest distance in units in the last place, and of which type: 32 for float32, 64 for float64
 ///     label
 ///         text from the label column of the reference; needs label = "…" in its [output]
-///     neighbours_kept(k, queries), neighbours_tied(k, queries), centroid_kept
-///         of rows among all rows: share of its k nearest that the candidate keeps, and 1 where ids decided between equally
-///         near ones, both as an Option, None for a row that is no query; 1 where the nearest class centroid is the same
 ///     candidate_label
 ///         text from the same column of the candidate, which then must have it
+///     neighbours_kept(k, queries), neighbours_tied(k, queries)
+///         share of the row's k nearest rows that the candidate keeps, and 1.0 where ids decided
+///         between equally near ones; None for a row that is no query; needs all rows
+///     centroid_kept
+///         1.0 where the nearest class centroid is the same on both sides; needs labels
 ///     reference, candidate
 ///         the raw vectors: len(), get(i), iter(), a.zip(b), argmax(); values as f64
 ///
@@ -46,7 +48,7 @@ use std::path::PathBuf;
 ///     Sum, Mean    add(value); value(); exact, rounded once at the end
 ///     Lowest, Highest    add(value, row.id); value(); the 5 most extreme rows (Lowest<20> for 20)
 ///     Spread    add(value); a histogram over any range
-///     Tally    add(key), add_pair(key, key); count(key), entries(); rows by label, at most 1,024 different keys
+///     Tally    add(key), add_pair(key, key); count(key), entries(); at most 1,024 different keys
 ///
 /// The verdict is pass_if(condition) or inconclusive(), followed by .because(text), .figure(name, unit, &accumulator)
 /// at least once, and .spread(name, unit, &spread, Some(threshold)) for a picture. A figure that is not finite (an
