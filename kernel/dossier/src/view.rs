@@ -118,6 +118,15 @@ impl View {
         self.state.redacted.contains(&(seq, field.to_owned()))
     }
 
+    /// The entry that redacted the value; `None` if it was not redacted.
+    pub fn redacted_by(&self, seq: u64, field: &str) -> Option<u64> {
+        if !self.is_redacted(seq, field) {
+            return None;
+        }
+        let takes_out = |record: &&Record| record.redactions().iter().any(|r| (r.seq, r.field.as_str()) == (seq, field));
+        self.records().find(takes_out).map(|record| record.seq)
+    }
+
     /// Names of all blobs that entries name, public and private, redacted ones included.
     pub fn blob_names(&self) -> impl Iterator<Item = &str> {
         self.records().flat_map(|record| {

@@ -520,6 +520,7 @@ impl Given<'_> {
             "criterion": criterion,
             "declaration": declaration,
             "attempts": attempts,
+            "of_itself": of == to || self.content.rows.is_none(),
             "expect": if self.args.explore { Value::Null } else { json!(self.args.expect.name()) },
             "met": if self.args.explore { Value::Null } else { json!(self.met()) },
             "reference": {

@@ -138,7 +138,9 @@ fn witnessed(log: &Path, witness: &Path) -> Result<(Value, Option<String>), Fail
 fn status(log: &View, here: &Here<'_>) -> Value {
     let sessions: BTreeSet<&str> = log.records().map(|r| r.session.as_str()).collect();
     let verdicts: Vec<Value> = log.records().filter(|r| r.kind == Kind::Verdict).map(|r| verdict(log, r)).collect();
-    let judged = |opened: &Record| log.records().any(|r| r.kind == Kind::Verdict && r.start == opened.start);
+    // A calibration reads repeats of the reference and gives no verdict.
+    let came = |r: &Record| r.kind == Kind::Verdict || r.kind == Kind::Fact && r.body["what"] == "calibrate";
+    let judged = |opened: &Record| log.records().any(|r| came(r) && r.start == opened.start);
     let own = |r: &&Record| r.kind == Kind::Opened && r.from.is_none() && !r.reads.is_empty();
     let unjudged = log.records().filter(own).filter(|r| !judged(r)).count();
     json!({
@@ -193,12 +195,12 @@ fn verdict(log: &View, record: &Record) -> Value {
         "entry": record.seq, "verdict": body["verdict"], "post_hoc": body["post_hoc"],
         "post_hoc_accepted": body["post_hoc_accepted"], "explore": body["explore"], "candidate": candidate(log, record),
         "criterion": body["criterion"], "parameters": body["parameters"], "expect": body["expect"], "met": body["met"],
-        "when": record.wall,
+        "when": record.wall, "of_itself": ledger::of_itself(record), "redacted_by": log.redacted_by(record.seq, "result"),
     })
 }
 
 /// The candidate as the user named it, where that is still disclosed; else by its digest.
-fn candidate(log: &View, record: &Record) -> String {
+pub(super) fn candidate(log: &View, record: &Record) -> String {
     let opened = if record.kind == Kind::Opened { Some(record) } else { ledger::opening(log, record) };
     let path = opened.and_then(|r| log.value(r.seq, "candidate.path").ok().flatten());
     let digest = record.reads.iter().find(|f| f.role == "candidate").map(|f| short(&f.sha256)).unwrap_or_default();
@@ -270,14 +272,11 @@ pub fn summary(log: &View, record: &Record) -> String {
             format!("{} ({})", candidate(log, record), digest.unwrap_or_default())
         }
         Kind::Verdict => {
-            let post_hoc = match (record.body["post_hoc"] == true, record.body["post_hoc_accepted"] == true) {
-                (true, true) => " (post hoc, accepted)",
-                (true, false) => " (post hoc)",
-                (false, _) => "",
-            };
-            let expected =
-                if record.body["met"] == true || record.body["explore"] == true { "" } else { ", not as expected" };
-            format!("{}{post_hoc} by {}: {}{expected}", body("verdict"), body("criterion"), candidate(log, record))
+            let hidden = log.is_redacted(record.seq, "result");
+            let as_expected = hidden || record.body["met"] == true || record.body["explore"] == true;
+            let expected = if as_expected { "" } else { ", not as expected" };
+            let spoken = ledger::spoken(log, record);
+            format!("{spoken} by {}: {}{expected}", body("criterion"), candidate(log, record))
         }
         Kind::Probe => format!("require {}", body("require")),
         Kind::Snapshot => short(&body("digest")),

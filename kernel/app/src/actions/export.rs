@@ -360,16 +360,16 @@ fn files_below(folder: &Path, root: &Path) -> Vec<String> {
 
 /// The case as the report reads it.
 fn case(log: &View, name: &str) -> Result<Value, Failure> {
-    // What was redacted is not there, and the report says so.
     let of = |kind: Kind| -> Vec<Value> {
         let records = log.records().filter(|r| r.kind == kind);
-        records.map(|r| json!({ "entry": r.seq, "wall": r.wall, "result": stored(log, r.seq).ok() })).collect()
+        records.map(|r| json!({ "entry": r.seq, "wall": r.wall, "result": told(log, r) })).collect()
     };
     let failures: Vec<Value> = log.records().filter(|r| r.kind == Kind::Error).map(|r| failure(log, r)).collect();
     let mut criteria = of(Kind::Criterion);
     for criterion in &mut criteria {
         let entry = criterion["entry"].as_u64().unwrap_or_default();
         criterion["source"] = json!(log.value(entry, "source")?);
+        criterion["source_redacted_by"] = json!(log.redacted_by(entry, "source"));
     }
     let reference = reference(log);
     let sessions: std::collections::BTreeSet<&str> = log.records().map(|r| r.session.as_str()).collect();
@@ -393,21 +393,60 @@ fn imported(log: &View) -> Result<Vec<Value>, Failure> {
         let theirs = fascicolo_dossier::Dossier::read(&parent.folder)?;
         let of = |kind: Kind| -> Vec<Value> {
             let records = theirs.records().filter(|r| r.kind == kind && r.from.is_none());
-            records.map(|r| json!({ "entry": r.seq, "wall": r.wall, "result": stored(&theirs, r.seq).ok() })).collect()
+            records.map(|r| json!({ "entry": r.seq, "wall": r.wall, "result": told(&theirs, r) })).collect()
         };
         told.push(json!({
             "entry": parent.entry, "name": stored(log, parent.entry).ok().map(|r| r["name"].clone()),
             "origin": parent.state.origin, "entries": parent.state.size, "root": fascicolo_dossier::to_hex(&parent.state.root),
-            "reference": ledger::reference(&theirs).and_then(|r| stored(&theirs, r.entry).ok()),
+            "reference": reference(&theirs),
             "snapshots": of(Kind::Snapshot), "probes": of(Kind::Probe), "verdicts": of(Kind::Verdict),
         }));
     }
     Ok(told)
 }
 
-/// The reference in force, where it is still disclosed.
+/// The reference in force.
 fn reference(log: &View) -> Option<Value> {
-    stored(log, ledger::reference(log)?.entry).ok()
+    let told = told(log, log.record(ledger::reference(log)?.entry)?);
+    (!told.is_null()).then_some(told)
+}
+
+/// What an entry recorded. Where that was redacted: by which entry, and what its public facts still tell, but for the
+/// word of a verdict, which without its figures is nothing to rely on.
+fn told(log: &View, record: &Record) -> Value {
+    let Some(by) = log.redacted_by(record.seq, "result") else {
+        return stored(log, record.seq).unwrap_or_default();
+    };
+    let body = &record.body;
+    let mut told = match record.kind {
+        Kind::Verdict => {
+            let candidate = record.reads.iter().find(|f| f.role == "candidate").map(|f| &f.sha256);
+            json!({
+                "verdict": (body["explore"] == true).then_some("none"), "declaration": { "entry": body["declare"] },
+                "criterion": { "name": body["criterion"], "digest": body["digest"], "parameters": body["parameters"] },
+                "candidate": { "path": super::dossier::candidate(log, record), "sha256": candidate },
+            })
+        }
+        Kind::Declare => {
+            let mut told = body.clone();
+            told["reference"] = json!({ "identity": body["reference"] });
+            told
+        }
+        Kind::Probe => {
+            let standing = if body["met"] == true { "holds" } else { "does_not_hold" };
+            json!({ "require": body["require"], "conclusion": { "standing": standing } })
+        }
+        _ => body.clone(),
+    };
+    told["redacted_by"] = json!(by);
+    told["entry"] = json!(record.seq);
+    told
+}
+
+/// Whether the cell of an error had read files to be compared, and did not come to the verdict on them.
+fn attempted(log: &View, error: &Record) -> bool {
+    let of = |kind: Kind| log.records().filter(move |r| r.kind == kind && r.start == error.start && r.from.is_none());
+    of(Kind::Opened).filter(|r| !r.reads.is_empty()).count() > of(Kind::Verdict).count()
 }
 
 fn failure(log: &View, record: &Record) -> Value {
@@ -415,6 +454,8 @@ fn failure(log: &View, record: &Record) -> Value {
     let mut failure: Value = serde_json::from_str(&text).unwrap_or_else(|_| json!({ "kind": record.body["kind"] }));
     failure["entry"] = json!(record.seq);
     failure["wall"] = json!(record.wall);
+    failure["attempt"] = json!(attempted(log, record));
+    failure["redacted_by"] = json!(log.redacted_by(record.seq, "error"));
     failure
 }
 

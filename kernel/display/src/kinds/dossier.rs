@@ -77,9 +77,14 @@ fn readable(bytes: u64) -> String {
     if unit == "B" { format!("{bytes} B") } else { format!("{value:.1} {unit}") }
 }
 
+/// A tick is for a pass that counts.
 fn mark(verdict: &Value) -> Mark {
+    let counts = flag(verdict, "post_hoc") == Some(false) && !super::verdict::of_itself(verdict);
+    if at(verdict, "redacted_by").is_some() {
+        return Mark::Open;
+    }
     match verdict.as_str().or_else(|| verdict.get("verdict").and_then(Value::as_str)) {
-        Some("pass") => Mark::Passed,
+        Some("pass") if counts => Mark::Passed,
         Some("fail") => Mark::Failed,
         _ => Mark::Open,
     }
@@ -90,10 +95,14 @@ fn one_verdict(verdict: &Value) -> String {
     if !verdict.is_object() {
         return scalar(verdict);
     }
-    let mut out = match flag(verdict, "explore") {
-        Some(true) => "explored, no verdict".to_owned(),
-        _ => text(verdict, "verdict"),
+    let mut out = match (flag(verdict, "explore"), maybe(verdict, "redacted_by")) {
+        (_, Some(by)) => format!("redacted by entry {by}"),
+        (Some(true), None) => "explored, no verdict".to_owned(),
+        (_, None) => text(verdict, "verdict"),
     };
+    if super::verdict::of_itself(verdict) {
+        out.push_str(", of the reference with itself");
+    }
     if flag(verdict, "post_hoc") == Some(true) {
         out.push_str(if flag(verdict, "post_hoc_accepted") == Some(true) {
             " (POST HOC, accepted)"
@@ -108,7 +117,8 @@ fn one_verdict(verdict: &Value) -> String {
         let parameters = maybe(verdict, "parameters").map(|p| format!(" ({p})")).unwrap_or_default();
         out.push_str(&format!(", by {criterion}{parameters}"));
     }
-    match (maybe(verdict, "expect").as_deref(), flag(verdict, "met"), flag(verdict, "explore")) {
+    let hidden = at(verdict, "redacted_by").is_some();
+    match (maybe(verdict, "expect").filter(|_| !hidden).as_deref(), flag(verdict, "met"), flag(verdict, "explore")) {
         (Some(expected), Some(false), Some(false) | None) => out.push_str(&format!(", not as expected ({expected})")),
         (Some(expected), Some(true), Some(false) | None) if expected != "pass" => out.push_str(", as expected"),
         _ => {}

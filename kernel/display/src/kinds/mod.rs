@@ -9,15 +9,21 @@ mod general;
 mod probe;
 mod structure;
 pub mod validity;
-mod verdict;
+pub mod verdict;
 mod why;
 
 use serde_json::Value;
 
 use crate::doc::Doc;
+use crate::field::at;
 
 /// What to show of a record, or nothing if this version does not know its kind.
+///
+/// A record that says `redacted_by`, the entry that took it out, is shown as redacted, whatever its kind.
 pub fn document(kind: &str, result: &Value) -> Option<Doc> {
+    if at(result, "redacted_by").is_some() {
+        return Some(general::redacted(result));
+    }
     Some(match kind {
         "verdict" => verdict::document(result),
         "reference" => declared::reference(result),
