@@ -8,7 +8,7 @@ mod environment;
 mod notebook;
 mod runs;
 
-pub use notebook::{Cell, beside, cells, repeated_counts};
+pub use notebook::{Beside, Cell, beside, cells, repeated_counts, text_cells};
 pub use runs::{Compared, Run, Same, Told, compare, runs};
 
 use fascicolo_dossier::{Kind, Record, View};
@@ -148,7 +148,11 @@ pub fn judge(log: &View, presented: &Presented<'_>) -> Value {
             "question": question, "state": answer.state.word(), "reason": answer.reason, "details": answer.details,
         })
     });
-    json!({ "badge": badge, "says": says, "session": session, "answers": answers.collect::<Value>() })
+    json!({
+        "badge": badge, "says": says, "session": session, "answers": answers.collect::<Value>(),
+        // How many, not what they say: nothing that is made of this can then seem to vouch for their words.
+        "text_cells": presented.notebook.map(|notebook| text_cells(notebook).len()),
+    })
 }
 
 fn counted(n: usize, what: &str) -> String {

@@ -14,6 +14,12 @@ use std::path::PathBuf;
 /// cell says what ran, it shows what was recorded, data and environment are those of then. It is `valid` if all of that
 /// holds, `stale` if anything does not, and else `not all could be told`. It looks at the notebook as it was saved.
 ///
+/// Exit status, in a shell: `status` gives 0 if the notebook is valid, 1 if it is stale, 3 if not all could be told, as
+/// where there is no notebook. `verify` gives 0 if nothing was changed, 1 if anything was, 3 if that cannot be told: no
+/// checkpoint, no known signature where signers were given, a derived file of another version. It shows the badge of a
+/// case and does not judge it: a notebook that was stale when it was exported is unchanged. In a cell neither stops a
+/// notebook; a failed verification does.
+///
 /// An export travels with the same answers, as far as the case itself tells. `fascicolo verify CASE.zip` compares its
 /// data, code cells and outputs with the log, and makes report, VERIFY.md and metadata again to compare them. Text cells
 /// are free text, which the log does not bind.

@@ -24,6 +24,10 @@ pub struct Bound {
     pub faults: Vec<(String, String)>,
     /// What the log does not bind.
     pub notes: Vec<String>,
+    /// Code cells that the log does not bind as they stand, each with the reason.
+    pub unbound: Vec<String>,
+    /// Cells of text, for which no run can vouch.
+    pub text_cells: Vec<String>,
     /// Whether the notebook stands for what ran, as `%dossier status` tells it.
     pub validity: Value,
     /// Something that should be compared could not be.
@@ -106,10 +110,12 @@ fn bind_notebook(log: &View, notebook: &Value, name: &str, bound: &mut Bound) {
         match of_cell(log, cell, &own, &same, session) {
             Binding::Bound => bound_cells += 1,
             Binding::Cleared => cleared += 1,
-            Binding::Note(note) => bound.notes.push(format!("{}: {note}", cell.name())),
+            Binding::Note(note) => bound.unbound.push(format!("{}: {note}", cell.name())),
             Binding::Fault(what) => bound.fault(name, format!("{}: {what}", cell.name())),
         }
     }
+    bound.notes.extend(bound.unbound.iter().cloned());
+    bound.text_cells = validity::text_cells(notebook);
     let absent = runs.iter().filter(|run| Some(run.start.session.as_str()) == session && !run.only_looks());
     for run in absent.filter(|run| !cells.iter().any(|cell| same.cell(cell, run) || same.source(cell, run))) {
         let ran = match &run.ran {
@@ -125,7 +131,7 @@ fn bind_notebook(log: &View, notebook: &Value, name: &str, bound: &mut Bound) {
             .push(format!("{cleared} code cells ran as they stand; their outputs were cleared, the log has them"));
     }
     bound.notes.push(format!(
-        "{bound_cells} of {} code cells are bound by the log, text and outputs; text cells are free text, which nothing binds",
+        "{bound_cells} of {} code cells are bound by the log, their text and their outputs",
         cells.len()
     ));
 }

@@ -17,7 +17,16 @@ use std::path::Path;
 /// What only looks at a case file; it may be anybody's.
 pub fn look(what: &DossierWhat, path: &Path, here: &Here<'_>) -> Result<Done, Failure> {
     match what {
-        DossierWhat::Status(_) => Ok(Done::shown("dossier_status", status(&Dossier::read(path)?, here))),
+        DossierWhat::Status(_) => {
+            let result = status(&Dossier::read(path)?, here);
+            // The badge answers the question of a status, as the integrity answers that of a verification.
+            let standing = match result["validity"]["badge"].as_str() {
+                Some("valid") => Standing::Holds,
+                Some("stale") => Standing::DoesNotHold,
+                _ => Standing::CannotTell,
+            };
+            Ok(Done { standing, ..Done::shown("dossier_status", result) })
+        }
         DossierWhat::Log(_) => Ok(Done::shown("dossier_log", log(&Dossier::read(path)?))),
         DossierWhat::Show { entry, .. } => show(&Dossier::read(path)?, *entry),
         // An exported case is a file; what is wanted is the same.
@@ -328,6 +337,7 @@ fn verify_opened(
         let bound = bound::check(&Dossier::read(&opened.dossier)?, &opened.name, &data)?;
         found.extend(bound.faults);
         notes = bound.notes;
+        done.result["text_cells"] = json!(bound.text_cells);
         done.result["validity"] = bound.validity;
         if bound.untold && done.standing == Standing::Holds {
             done.standing = Standing::CannotTell;

@@ -8,7 +8,7 @@ use super::{Done, stored};
 use crate::failure::Failure;
 use crate::ledger;
 use crate::session::Session;
-use crate::validity::{EnvironmentNow, FileNow, Presented};
+use crate::validity::{Beside, EnvironmentNow, FileNow, Presented};
 use fascicolo_contract::Standing;
 use fascicolo_dossier::bundle::{self, CaseFile, Source};
 use fascicolo_dossier::{Kind, Record, View};
@@ -36,12 +36,16 @@ pub fn perform(session: &mut Session, request: &Request<'_>) -> Result<Done, Fai
 
     let mut files = Vec::new();
     let mut masked = 0;
-    let notebook = request.notebook.map_or_else(|| crate::validity::beside(&dossier), |path| session.resolve(path));
+    let beside = match request.notebook {
+        None => crate::validity::beside(&dossier),
+        Some(path) => Beside { path: session.resolve(path), passed_over: None },
+    };
+    let notebook = &beside.path;
     // Whatever it is called here: in the case it is the one notebook, and found by the case's name.
     let notebook_name = format!("{name}.ipynb");
     let mut presented = None;
     if notebook.is_file() {
-        let (text, count) = shareable_notebook(log, &notebook)?;
+        let (text, count) = shareable_notebook(log, notebook)?;
         masked += count;
         presented = Some(serde_json::from_str::<Value>(&text).unwrap_or_default());
         files.push(file(&notebook_name, text.into_bytes()));
@@ -78,8 +82,9 @@ pub fn perform(session: &mut Session, request: &Request<'_>) -> Result<Done, Fai
     let result = json!({
         "output": request.output.display().to_string(), "sha256": written.sha256, "bytes": written.bytes,
         "files": written.payload_files, "entries": log.size(), "root": log.root_hex(), "left_out": left, "masked": masked,
-        "notebook": presented.is_some().then_some(notebook_name),
-        "validity": validity["says"],
+        "notebook": presented.is_some().then(|| notebook_name.clone()),
+        "validity": validity["says"], "passed_over": beside.told(),
+        "taken": notebook.file_name().filter(|_| presented.is_some()).map(|name| name.to_string_lossy()),
     });
     Ok(Done::shown("dossier_export", result))
 }
@@ -385,7 +390,7 @@ fn case(log: &View, name: &str) -> Result<Value, Failure> {
 /// What the imported cases say of themselves: each by its last import, with its environment and its verdicts.
 fn imported(log: &View) -> Result<Vec<Value>, Failure> {
     let parents = log.parents();
-    let mut told = Vec::new();
+    let mut all = Vec::new();
     for (at, parent) in parents.iter().enumerate() {
         if parents[at + 1..].iter().any(|later| later.folder == parent.folder) {
             continue;
@@ -395,14 +400,14 @@ fn imported(log: &View) -> Result<Vec<Value>, Failure> {
             let records = theirs.records().filter(|r| r.kind == kind && r.from.is_none());
             records.map(|r| json!({ "entry": r.seq, "wall": r.wall, "result": told(&theirs, r) })).collect()
         };
-        told.push(json!({
+        all.push(json!({
             "entry": parent.entry, "name": stored(log, parent.entry).ok().map(|r| r["name"].clone()),
             "origin": parent.state.origin, "entries": parent.state.size, "root": fascicolo_dossier::to_hex(&parent.state.root),
             "reference": reference(&theirs),
             "snapshots": of(Kind::Snapshot), "probes": of(Kind::Probe), "verdicts": of(Kind::Verdict),
         }));
     }
-    Ok(told)
+    Ok(all)
 }
 
 /// The reference in force.

@@ -41,6 +41,7 @@ pub fn status(v: &Value) -> Doc {
     }
     if let Some(badge) = badge {
         doc.say("Does the notebook still stand for what ran?");
+        doc.blocks.extend(at(badge, "notebook").and_then(validity::passed_over));
         validity::answers(badge, &mut doc);
     }
     doc
@@ -202,6 +203,12 @@ pub fn replay(v: &Value) -> Doc {
 
 pub fn exported(v: &Value) -> Doc {
     let mut doc = Doc::titled("EXPORTED", Tone::Good, text(v, "output"));
+    doc.blocks.extend(validity::passed_over(v));
+    // It travels under the case's name, whatever it is called here.
+    let taken = match (maybe(v, "taken"), maybe(v, "notebook")) {
+        (Some(taken), Some(name)) if taken != name => format!(" (made of {taken})"),
+        _ => String::new(),
+    };
     doc.facts(vec![
         Fact::new("files", count(v, "files")),
         Fact::new("size", format!("{} bytes", count(v, "bytes"))),
@@ -210,8 +217,8 @@ pub fn exported(v: &Value) -> Doc {
             maybe(v, "notebook").map_or_else(
                 || "none was found beside the case file".to_owned(),
                 |name| match maybe(v, "validity") {
-                    Some(says) => format!("{name}, {says}"),
-                    None => name,
+                    Some(says) => format!("{name}, {says}{taken}"),
+                    None => format!("{name}{taken}"),
                 },
             ),
         ),
@@ -292,6 +299,8 @@ pub fn verification(v: &Value) -> Doc {
         None => ("RESULT NOT RECORDED", Tone::Plain),
     };
     let mut doc = Doc::titled(word, tone, format!("{} entries", count(v, "entries")));
+    let texts = list(v, "text_cells");
+    doc.blocks.extend(validity::free_text(texts.len(), texts).map(Block::Say));
     let faults = list(v, "faults").iter().map(|fault| {
         let what = maybe(fault, "what").unwrap_or_else(|| scalar(fault));
         let entry = maybe(fault, "entry").map(|entry| format!("entry {entry}"));
