@@ -79,8 +79,7 @@ impl View {
     /// missing or is not the value committed to; [`Error::Io`].
     pub fn value(&self, seq: u64, field: &str) -> Result<Option<String>, Error> {
         let record = self.record(seq).ok_or(Error::NoSuchEntry { seq, size: self.size() })?;
-        let no_such = || Error::NoSuchValue { seq, field: field.to_owned() };
-        let committed = record.committed.get(field).ok_or_else(no_such)?;
+        let committed = record.committed.get(field).ok_or_else(|| record.no_such_value(field))?;
         let key = (seq, field.to_owned());
         if self.state.redacted.contains(&key) {
             return Ok(None);

@@ -1,6 +1,7 @@
 //! `%dossier`
 
 use clap::{Args, Subcommand};
+use crate::why::EntryName;
 use std::path::PathBuf;
 
 /// Look at the case file, verify it, sign it, take values out of it, share it.
@@ -27,6 +28,7 @@ use std::path::PathBuf;
 ///     %dossier status                         what was compared, what came of it, and whether the notebook stands for it
 ///     %dossier log                            its entries, one a line
 ///     %dossier show --entry 12                one entry with everything that is disclosed of it
+///     %dossier show --entry 70d8/27           entry 27 of an imported log, whose origin begins with 70d8
 ///     %dossier verify                         whether anything was changed
 ///     %dossier sign --ssh ~/.ssh/id_ed25519   sign the log as it stands, with ssh-keygen
 ///     %dossier redact --entry 12 --field ran --because "…"
@@ -36,8 +38,12 @@ use std::path::PathBuf;
 ///     %dossier gc                             remove stored contents that no entry names
 ///
 /// Two machines: A declares reference and criterion and exports; B imports that before it opens its candidate, rebuilds,
-/// and compares. The seal of A counts on B, and what A opened before it sealed stays opened. One case, `a/` beside the
-/// notebook for A's files, verifies as a whole.
+/// and compares. The seal of A counts on B, and what A opened before it sealed stays opened. A's files go into a folder of
+/// its case's name beside the notebook, `a/` for `a.fascicolo`, or into that of `--into`. One case verifies as a whole.
+///
+/// `redact` takes out one value: its fields are those that `show` lists. `gc` removes contents below blobs/sha256 that no
+/// entry names; the log, what entries name, and imported cases it does not touch. What interrupted writes left in
+/// blobs/tmp goes whenever a session opens the case file.
 ///
 /// In git: keep the folder NAME.fascicolo with the notebook. Put into .gitignore
 ///
@@ -65,9 +71,9 @@ pub enum DossierWhat {
     Log(Place),
     /// One entry with everything that is disclosed of it: what ran, sources, results
     Show {
-        /// The entry's number
-        #[arg(long, value_name = "NUMBER")]
-        entry: u64,
+        /// The entry's number, or ORIGIN/NUMBER of an imported log, as `%why` takes it
+        #[arg(long, value_name = "ENTRY")]
+        entry: EntryName,
         /// Where
         #[command(flatten)]
         place: Place,
@@ -124,7 +130,7 @@ pub enum DossierWhat {
         #[arg(long, value_name = "FOLDER")]
         into: Option<PathBuf>,
     },
-    /// Remove stored contents that no entry names, left by interrupted writes
+    /// Remove stored contents below blobs/sha256 that no entry names; nothing else is touched
     Gc,
 }
 

@@ -1,6 +1,7 @@
 //! `%dossier status|log|verify`: looking at a case file, and checking it.
 
 use super::standing::{self, Here};
+use super::entry::{self, Entry};
 use super::{Done, bound};
 use crate::failure::Failure;
 use crate::ledger;
@@ -10,6 +11,7 @@ use fascicolo_dossier::bundle;
 use fascicolo_dossier::sign::{AllowedSigners, SshKeygen};
 use fascicolo_dossier::{Checkpoint, Dossier, Kind, Record, View};
 use fascicolo_magics::dossier::DossierWhat;
+use fascicolo_magics::why::EntryName;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -28,7 +30,7 @@ pub fn look(what: &DossierWhat, path: &Path, here: &Here<'_>) -> Result<Done, Fa
             Ok(Done { standing, ..Done::shown("dossier_status", result) })
         }
         DossierWhat::Log(_) => Ok(Done::shown("dossier_log", log(&Dossier::read(path)?))),
-        DossierWhat::Show { entry, .. } => show(&Dossier::read(path)?, *entry),
+        DossierWhat::Show { entry, .. } => show(&Dossier::read(path)?, entry),
         // An exported case is a file; what is wanted is the same.
         DossierWhat::Verify { allowed_signers, witness, .. } if path.is_file() => {
             verify_case(path, allowed_signers.as_deref(), witness.as_deref())
@@ -66,7 +68,13 @@ pub fn redact(session: &mut Session, entry: u64, field: &str, because: &str) -> 
         return Err(Failure::usage("no_reason", "--because is empty", "say why the value is taken out"));
     }
     let value = session.dossier.value(entry, field).ok().flatten().unwrap_or_default();
-    let appended = session.dossier.redact(entry, field, &crate::session::mask(because))?;
+    let appended = session.dossier.redact(entry, field, &crate::session::mask(because)).map_err(|error| {
+        let mut failure = Failure::from(error);
+        if failure.kind == "no_such_value" {
+            failure.next = format!("name one of them; `fascicolo dossier show --entry {entry}` shows what each holds");
+        }
+        failure
+    })?;
     Ok(Done::shown(
         "dossier_redact",
         json!({ "still": still_stands(&session.dossier, &value), "entry": appended.seq, "redacted": { "entry": entry, "field": field }, "because": because, "root": appended.root_hex }),
@@ -217,18 +225,21 @@ pub(super) fn candidate(log: &View, record: &Record) -> String {
 }
 
 /// One entry with everything that is disclosed of it.
-fn show(log: &View, entry: u64) -> Result<Done, Failure> {
-    let record = log.record(entry).ok_or_else(|| {
-        let what = format!("there is no entry {entry}; the case file has {}", log.size());
-        Failure::usage("no_such_entry", what, "`%dossier log` lists them")
-    })?;
+fn show(own: &View, name: &EntryName) -> Result<Done, Failure> {
+    let found = Entry::named(own, name)?;
+    let (log, entry) = (found.log(), found.seq());
+    let Some(record) = found.record() else {
+        return Err(Failure::usage("no_such_entry", format!("there is no {}", found.name()), "`%dossier log` lists them"));
+    };
     let mut values = Vec::new();
     for field in record.committed.keys() {
-        values.push(json!({ "field": field, "value": log.value(entry, field)? }));
+        let by = log.redacted_by(entry, field);
+        values.push(json!({ "field": field, "value": log.value(entry, field)?, "redacted_by": by }));
     }
+    let from = record.from.as_ref().map(|from| format!("{}/{}", entry::prefix(log, &from.origin), from.seq));
     let leaf = record.to_leaf().map(|leaf| fascicolo_dossier::to_hex(&fascicolo_dossier::leaf_hash(&leaf)));
     let result = json!({
-        "seq": record.seq, "kind": record.kind, "wall": record.wall, "session": record.session,
+        "seq": record.seq, "name": found.name(), "repeats": from, "kind": record.kind, "wall": record.wall, "session": record.session,
         "cell": record.cell.as_ref().map(|c| c.n), "start": record.start, "status": record.status,
         "reads": record.reads, "body": record.body, "values": values, "leaf": leaf.ok(),
     });
@@ -315,7 +326,8 @@ pub fn verify_case(case: &Path, allowed: Option<&Path>, witness: Option<&Path>) 
         standing: Standing::CannotTell,
         ..Failure::refused("no_folder", format!("a temporary folder cannot be made: {e}"), "check the space in TMPDIR")
     })?;
-    let opened = bundle::read(case, folder.path(), &bundle::Limits::default())?;
+    let opened = bundle::read(case, folder.path(), &bundle::Limits::default())
+        .map_err(|error| Failure::from(error).of_case(folder.path(), case))?;
     verify_opened(case, &opened, allowed, witness)
 }
 

@@ -7,6 +7,7 @@ mod crate_metadata;
 mod criterion;
 mod declare;
 mod dossier;
+mod entry;
 mod export;
 mod figures;
 mod files;
@@ -113,7 +114,7 @@ pub fn perform(session: &mut Session, magic: &Magic, place: &Place, front: &dyn 
                 }
             }
         }
-        Action::Help(args) => help(args.magic.as_deref()),
+        Action::Help(args) => help(&args.magic),
     }
 }
 
@@ -130,7 +131,7 @@ pub fn perform_reading(action: &Action, default_dossier: &Path, front: &dyn Fron
             let folders = folders_of(&path);
             Some(dossier::look(&args.what, &path, &Here { folders, session: None, watch: &watch }))
         }
-        Action::Help(args) => Some(help(args.magic.as_deref())),
+        Action::Help(args) => Some(help(&args.magic)),
         Action::Why(args) => Some(
             Dossier::read(default_dossier)
                 .map_err(Failure::from)
@@ -167,10 +168,12 @@ fn read(dossier: &Path) -> Option<View> {
     Dossier::read(dossier).ok()
 }
 
-fn help(magic: Option<&str>) -> Result<Done, Failure> {
-    let name = magic.unwrap_or_default();
-    match fascicolo_magics::help::page(magic) {
+fn help(words: &[String]) -> Result<Done, Failure> {
+    match fascicolo_magics::help::page(words) {
         Some(text) => Ok(Done::shown("help", json!({ "text": text }))),
-        None => Err(Failure::usage("unknown_magic", format!("there is no magic `{name}`"), "`%help` lists all magics")),
+        None => {
+            let what = format!("there is no page of help for `{}`", words.join(" "));
+            Err(Failure::usage("unknown_magic", what, "`%help` lists all magics"))
+        }
     }
 }

@@ -56,7 +56,8 @@ pub fn replay(args: &ReplayArgs, as_json: bool) -> Result<Standing, Failure> {
         }
     };
     let unpacked = tempfile::tempdir().map_err(io("a temporary folder cannot be made"))?;
-    let opened = bundle::read(&args.case, unpacked.path(), &bundle::Limits::default())?;
+    let opened = bundle::read(&args.case, unpacked.path(), &bundle::Limits::default())
+        .map_err(|error| Failure::from(error).of_case(unpacked.path(), &args.case))?;
     actions::must_hold(&args.case, &opened, "run")?;
     let data = opened.folder.join("data");
     let notebook = format!("{}.ipynb", opened.name);

@@ -129,7 +129,7 @@ fn counts(source: &str) -> bool {
 fn is_help(source: &str) -> bool {
     let text = source.trim();
     let name = text.strip_suffix('?').or(text.strip_prefix('?'));
-    name.is_some_and(|name| fascicolo_magics::help::page(Some(name.trim())).is_some())
+    name.is_some_and(|name| fascicolo_magics::help::page(&[name.trim()]).is_some())
 }
 
 /// The notebook that was found beside a case file, and the one that was not taken.

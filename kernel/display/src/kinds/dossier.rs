@@ -56,7 +56,7 @@ fn sizes(v: &Value) -> String {
         parts.extend(bytes(key).filter(|n| *n > 0).map(|n| format!("{name} {}", readable(n))));
     }
     let growth: Vec<u64> = list(v, "sizes.growth").iter().filter_map(|g| at(g, "blobs_bytes")?.as_u64()).collect();
-    if growth.len() > 1 {
+    if growth.len() > 1 && growth.iter().any(|bytes| *bytes > 0) {
         let growth: Vec<String> = growth.into_iter().map(readable).collect();
         parts.push(format!("blobs grew in the last sessions by {}", growth.join(", ")));
     }
@@ -257,18 +257,35 @@ pub fn imported(v: &Value) -> Doc {
         "It was verified and nothing of it was executed. Its reference, criteria and seals count here from now on; a \
          candidate that was opened here before is post hoc under them.",
     );
+    if let (Some(prefix), Some(example)) = (maybe(v, "prefix"), maybe(v, "example")) {
+        doc.say(format!(
+            "Its entries are named with {prefix}/ before their number: `%dossier show --entry {prefix}/{example}` shows one, \
+             and `%why {prefix}/{example} NUMBER` compares it with an entry of this case file."
+        ));
+    }
+    doc.say("Next: `%snapshot` and `%probe` here, before the candidate is opened; then `%compare`.");
     doc
 }
 
 pub fn collected(v: &Value) -> Doc {
-    let about = format!("{} contents that no entry names, {} bytes", count(v, "files"), count(v, "bytes"));
-    Doc::titled("REMOVED", Tone::Plain, about)
+    let what = match at(v, "files").and_then(Value::as_u64) {
+        Some(0) => "nothing: every content is named by an entry".to_owned(),
+        Some(1) => format!("1 content that no entry names, {} bytes", count(v, "bytes")),
+        _ => format!("{} contents that no entry names, {} bytes", count(v, "files"), count(v, "bytes")),
+    };
+    let mut doc = Doc::titled("REMOVED", Tone::Plain, what);
+    doc.say(
+        "It looked below blobs/sha256 only. The log, what its entries name, disclosures, signatures and imported cases stay; \
+         blobs/tmp, where interrupted writes leave files, was emptied when this session opened the case file.",
+    );
+    doc
 }
 
 /// One entry, with everything that is disclosed of it.
 pub fn entry(v: &Value) -> Doc {
-    let mut doc = Doc::titled(format!("ENTRY {}", text(v, "seq")), Tone::Plain, text(v, "kind"));
-    let mut facts: Vec<Fact> = ["wall", "session", "cell", "start", "status"]
+    let name = maybe(v, "name").map_or_else(|| format!("ENTRY {}", text(v, "seq")), |name| name.replacen("entry", "ENTRY", 1));
+    let mut doc = Doc::titled(name, Tone::Plain, text(v, "kind"));
+    let mut facts: Vec<Fact> = ["wall", "session", "cell", "start", "status", "repeats"]
         .iter()
         .filter_map(|key| Some(Fact::new(*key, maybe(v, key)?)))
         .collect();
@@ -282,7 +299,11 @@ pub fn entry(v: &Value) -> Doc {
     }
     for value in list(v, "values") {
         doc.say(format!("{}:", text(value, "field")));
-        let shown = maybe(value, "value").unwrap_or_else(|| "(redacted)".to_owned());
+        let shown = match (maybe(value, "value"), maybe(value, "redacted_by")) {
+            (Some(value), _) => value,
+            (None, Some(by)) => format!("(redacted by entry {by})"),
+            (None, None) => "(redacted)".to_owned(),
+        };
         doc.blocks.push(Block::Verbatim(shown));
     }
     doc

@@ -1,6 +1,6 @@
 //! What came of two entries, and whether it is the same: the effect, which is told before any cause.
 
-use super::entry::Entry;
+use crate::actions::entry::Entry;
 use super::rows::{self, Recorded};
 use crate::actions::stored;
 use crate::ledger;
