@@ -8,8 +8,8 @@ mod environment;
 mod notebook;
 mod runs;
 
-pub use notebook::{Beside, Cell, beside, cells, repeated_counts, text_cells};
-pub use runs::{Compared, Run, Same, Told, compare, runs};
+pub use notebook::{Beside, Cell, REDACTED, beside, cells, repeated_counts, text_cells};
+pub use runs::{Compared, Run, Same, Told, compare, recorded, runs};
 
 use fascicolo_dossier::{Kind, Record, View};
 use serde_json::{Value, json};

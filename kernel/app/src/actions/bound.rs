@@ -5,6 +5,8 @@
 //! of the log, who signed. Start at [`check`].
 
 use super::export::{self, Data};
+use super::faults::{self, Found, Of};
+use super::dossier;
 use super::why::Unwatched;
 use crate::failure::Failure;
 use crate::ledger;
@@ -20,8 +22,8 @@ use std::path::{Component, Path};
 /// What was found.
 #[derive(Default)]
 pub struct Bound {
-    /// What is not what the log gives: file, and what is wrong with it.
-    pub faults: Vec<(String, String)>,
+    /// What is not what the log gives.
+    pub faults: Vec<Found>,
     /// What the log does not bind.
     pub notes: Vec<String>,
     /// Code cells that the log does not bind as they stand, each with the reason.
@@ -32,11 +34,13 @@ pub struct Bound {
     pub validity: Value,
     /// Something that should be compared could not be.
     pub untold: bool,
+    /// Files that the log names and the case does not hold: path, SHA-256, and the reason.
+    pub absent: Vec<(String, String, String)>,
 }
 
 impl Bound {
     fn fault(&mut self, file: &str, what: impl Into<String>) {
-        self.faults.push((file.to_owned(), what.into()));
+        self.faults.push(Found { of: Of::Bound, entry: None, file: file.to_owned(), what: what.into() });
     }
 }
 
@@ -57,16 +61,20 @@ pub fn check(log: &View, name: &str, folder: &Path) -> Result<Bound, Failure> {
 }
 
 /// What does not hold as a whole is neither run nor made a ground to stand on. `done`: what was not done with it.
-pub fn must_hold(case: &Path, opened: &Opened, done: &str) -> Result<(), Failure> {
-    let bag = opened.faults.iter().map(ToString::to_string);
-    let mut faults: Vec<String> = bag.chain(opened.verification.faults.iter().map(ToString::to_string)).collect();
+///
+/// Of one that holds, what else was found.
+pub fn must_hold(case: &Path, opened: &Opened, done: &str) -> Result<Bound, Failure> {
+    let mut bound = Bound::default();
+    let mut order = Vec::new();
     if opened.verification.integrity {
         let log = Dossier::read(&opened.dossier)?;
-        let bound = check(&log, &opened.name, &opened.folder.join("data"))?;
-        faults.extend(bound.faults.into_iter().map(|(file, what)| format!("{file}: {what}")));
-        faults.extend(ledger::order_faults(&log).into_iter().map(|(entry, what)| format!("entry {entry}: {what}")));
+        bound = check(&log, &opened.name, &opened.folder.join("data"))?;
+        order = ledger::order_faults(&log);
     }
-    let Some(first) = faults.first() else { return Ok(()) };
+    let mut found = dossier::log_faults(&opened.verification.faults, &order);
+    found.extend(dossier::bag_faults(opened).chain(bound.faults.drain(..)));
+    let folder = opened.dossier.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
+    let Some(first) = faults::first(found, &folder) else { return Ok(bound) };
     Err(Failure {
         place: Some(case.display().to_string()),
         standing: Standing::DoesNotHold,
@@ -215,6 +223,7 @@ fn derived(
         if !taken {
             let because = because.unwrap_or("the case does not say why");
             bound.notes.push(format!("{path} is named by the log and not in the case, so not checked: {because}"));
+            bound.absent.push((path.clone(), sha256.clone(), because.to_owned()));
         }
         data.push(Data { path: path.clone(), sha256: sha256.clone(), taken, because: because.unwrap_or_default() });
     }

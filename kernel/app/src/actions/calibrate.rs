@@ -1,6 +1,6 @@
 //! `%calibrate`: how far honest repeats of the reference lie from it, so that a bound can be chosen with a reason.
 
-use super::compare::{self, Judged};
+use super::compare::{self, Judged, OfAllRows};
 use super::files::{self, Watching};
 use super::{Done, criterion, declare};
 use crate::failure::Failure;
@@ -24,6 +24,7 @@ const HALVINGS: usize = 64;
 struct Run {
     path: String,
     comparison: Comparison,
+    measured: Option<OfAllRows>,
     figures: BTreeMap<String, (f64, String)>,
 }
 
@@ -74,7 +75,7 @@ pub fn perform(
     admitted.check_parameters(&set(None))?;
     let proposal = match open.as_slice() {
         [one] => strictest(one, &mut |value| {
-            for run in &runs {
+            for run in &mut runs {
                 if outcome(session, run, admitted, &set(Some(value)), front)?.judgement != Judgement::Pass {
                     return Ok(false);
                 }
@@ -170,17 +171,17 @@ fn open_run(
         });
     }
     reads.extend(of_run);
-    Ok(Run { path: shown, comparison, figures: BTreeMap::new() })
+    Ok(Run { path: shown, comparison, measured: None, figures: BTreeMap::new() })
 }
 
 fn outcome(
     session: &Session,
-    run: &Run,
+    run: &mut Run,
     criterion: &Admitted,
     parameters: &[(String, f64)],
     front: &dyn FrontEnd,
 ) -> Result<Outcome, Failure> {
-    match compare::judge(session, &run.comparison, criterion, parameters, front)? {
+    match compare::judge(session, &run.comparison, criterion, parameters, &mut run.measured, front)? {
         Judged::Finished(finished) => Ok(finished.outcome),
         Judged::Not(obstacles) => {
             let what = obstacles.first().map_or("the rows cannot be compared", |obstacle| obstacle.message.as_str());

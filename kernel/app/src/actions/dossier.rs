@@ -2,6 +2,7 @@
 
 use super::standing::{self, Here};
 use super::entry::{self, Entry};
+use super::faults::{self, Found, Of};
 use super::{Done, bound};
 use crate::failure::Failure;
 use crate::ledger;
@@ -9,7 +10,7 @@ use crate::session::Session;
 use fascicolo_contract::Standing;
 use fascicolo_dossier::bundle;
 use fascicolo_dossier::sign::{AllowedSigners, SshKeygen};
-use fascicolo_dossier::{Checkpoint, Dossier, Kind, Record, View};
+use fascicolo_dossier::{Checkpoint, Dossier, Fault, Kind, Record, View};
 use fascicolo_magics::dossier::DossierWhat;
 use fascicolo_magics::why::EntryName;
 use serde_json::{Value, json};
@@ -338,11 +339,12 @@ fn verify_opened(
     allowed: Option<&Path>,
     witness: Option<&Path>,
 ) -> Result<Done, Failure> {
-    let mut done = verify(&opened.dossier, allowed, witness)?;
+    let (mut done, mut found) = examine(&opened.dossier, allowed, witness)?;
     done.result["path"] = json!(case.display().to_string());
     done.result["case"] = json!(opened.name);
     done.result["log_alone"] = json!(false);
-    let mut found: Vec<(String, String)> = opened.faults.iter().map(|f| (f.file.clone(), f.what.clone())).collect();
+    let of_log = found.len();
+    found.extend(bag_faults(opened));
     let mut notes = Vec::new();
     if opened.verification.integrity {
         let data = opened.folder.join("data");
@@ -359,19 +361,39 @@ fn verify_opened(
     if let Some(all) = done.result["notes"].as_array_mut() {
         all.extend(notes.into_iter().map(Value::String));
     }
-    if !found.is_empty() {
-        let faults = found.iter().map(|(file, what)| json!({ "entry": null, "file": file, "what": what }));
-        if let Some(all) = done.result["faults"].as_array_mut() {
-            all.extend(faults);
-        }
+    if found.len() > of_log {
         done.result["holds"] = json!(false);
         done.standing = Standing::DoesNotHold;
     }
+    let dossier = opened.dossier.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
+    done.result["faults"] = faults::told(found, &dossier).into();
     Ok(done)
+}
+
+/// What the lists and tiles of a bag show.
+pub(super) fn bag_faults(opened: &bundle::Opened) -> impl Iterator<Item = Found> {
+    opened.faults.iter().map(|f| Found { of: Of::Bag, entry: None, file: f.file.clone(), what: f.what.clone() })
+}
+
+/// What the check of a log, and then the rules of the seal, show.
+pub(super) fn log_faults(faults: &[Fault], order: &[(u64, String)]) -> Vec<Found> {
+    let of = |fault: &Fault| Found { of: Of::Log, entry: fault.entry, file: fault.file.clone(), what: fault.what.clone() };
+    let broken = order.iter().map(|(entry, what)| {
+        let what = format!("the verdict breaks the rule of the seal: {what}");
+        Found { of: Of::Log, entry: Some(*entry), file: "entries.jsonl".to_owned(), what }
+    });
+    faults.iter().map(of).chain(broken).collect()
 }
 
 /// Integrity of every byte; then, on a log that has it, the order that its own entries claim.
 fn verify(path: &Path, allowed: Option<&Path>, witness: Option<&Path>) -> Result<Done, Failure> {
+    let (mut done, found) = examine(path, allowed, witness)?;
+    done.result["faults"] = faults::told(found, "").into();
+    Ok(done)
+}
+
+/// The same, and the faults, which the caller tells.
+fn examine(path: &Path, allowed: Option<&Path>, witness: Option<&Path>) -> Result<(Done, Vec<Found>), Failure> {
     let allowed = allowed.map(|file| readable("the allowed signers file", file)).transpose()?;
     let asked = allowed.is_some();
     let allowed = allowed.map(|text| known_signers(&text)).transpose()?;
@@ -386,23 +408,12 @@ fn verify(path: &Path, allowed: Option<&Path>, witness: Option<&Path>) -> Result
         true => ledger::order_faults(verification.landmarks.as_slice()),
         false => Vec::new(),
     };
-    let mut faults: Vec<(String, Value)> = verification
-        .faults
-        .iter()
-        .map(|f| (f.to_string(), json!({ "entry": f.entry, "file": f.file, "what": f.what })))
-        .collect();
-    faults.extend(order.iter().map(|(entry, what)| {
-        let what = format!("the verdict breaks the rule of the seal: {what}");
-        (format!("entry {entry}: {what}"), json!({ "entry": entry, "file": "entries.jsonl", "what": what }))
-    }));
-    faults.extend(
-        unwitnessed.map(|what| (what.clone(), json!({ "entry": null, "file": "entries.jsonl", "what": what }))),
-    );
+    let mut faults = log_faults(&verification.faults, &order);
+    faults.extend(unwitnessed.map(|what| Found { of: Of::Log, entry: None, file: "entries.jsonl".to_owned(), what }));
     let result = json!({
         "signatures": verification.signatures, "parents": verification.parents, "witness": witness, "holds": faults.is_empty(), "integrity": verification.integrity, "order": verification.integrity && order.is_empty(),
         "path": path.display().to_string(), "origin": verification.origin, "log_alone": true,
         "entries": verification.entries, "root": verification.root,
-        "faults": faults.iter().map(|(_, fault)| fault.clone()).collect::<Value>(),
         // Without a checkpoint, entries may have been cut off and nobody could tell.
         "checkpoint": verification.checkpoint.is_some(),
     "unproved_tail": verification.unproved_tail, "torn": verification.torn, "notes": verification.notes,
@@ -414,17 +425,17 @@ fn verify(path: &Path, allowed: Option<&Path>, witness: Option<&Path>) -> Result
     if verification.checkpoint.is_none() || older || unsigned {
         done.standing = Standing::CannotTell;
     }
-    if let Some((first, _)) = faults.first() {
+    if let Some(first) = faults.first() {
         done.standing = Standing::DoesNotHold;
         done.then_fails = Some(Failure {
             place: Some(path.display().to_string()),
             standing: Standing::DoesNotHold,
             ..Failure::refused(
                 "verification_failed",
-                format!("{} does not verify: {first}", path.display()),
+                format!("{} does not verify: {}", path.display(), first.line()),
                 "do not rely on it; compare it with an earlier copy or an export",
             )
         });
     }
-    Ok(done)
+    Ok((done, faults))
 }

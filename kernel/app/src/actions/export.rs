@@ -8,13 +8,13 @@ use super::{Done, stored};
 use crate::failure::Failure;
 use crate::ledger;
 use crate::session::Session;
-use crate::validity::{Beside, EnvironmentNow, FileNow, Presented};
+use crate::validity::{self, Beside, EnvironmentNow, FileNow, Presented, Same};
 use fascicolo_contract::Standing;
 use fascicolo_dossier::bundle::{self, CaseFile, Source};
 use fascicolo_dossier::{Kind, Record, View};
 use fascicolo_environment::{Personal, redaction};
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path};
 
 /// What the user asked for.
@@ -37,7 +37,7 @@ pub fn perform(session: &mut Session, request: &Request<'_>) -> Result<Done, Fai
     let mut files = Vec::new();
     let mut masked = 0;
     let beside = match request.notebook {
-        None => crate::validity::beside(&dossier),
+        None => validity::beside(&dossier),
         Some(path) => Beside { path: session.resolve(path), passed_over: None },
     };
     let notebook = &beside.path;
@@ -65,7 +65,7 @@ pub fn perform(session: &mut Session, request: &Request<'_>) -> Result<Done, Fai
     for taken in data.iter().filter(|d| d.taken) {
         files.push(CaseFile { path: taken.path.clone(), source: Source::File(folder.join(&taken.path)) });
     }
-    let validity = validity(log, presented.as_ref(), &data);
+    let validity = self::validity(log, presented.as_ref(), &data);
     for (path, bytes) in derived(log, &name, presented.as_ref(), &data, &validity)? {
         files.push(file(path, bytes));
     }
@@ -146,18 +146,16 @@ fn take_redacted_out(log: &View, notebook: &mut Value) {
             }
         }
     }
-    for (start, source) in gone {
-        let Some(run) = log.record(start).and_then(|record| record.cell.as_ref()) else { continue };
-        for cell in notebook["cells"].as_array_mut().into_iter().flatten().filter(|cell| cell["cell_type"] == "code") {
-            let same = match &run.id {
-                Some(id) => cell["id"] == id.as_str(),
-                None => cell["execution_count"] == run.n,
-            };
-            if same {
-                cell["outputs"] = json!([]);
-                if source {
-                    cell["source"] = json!(format!("// redacted: entry {start} of the case file"));
-                }
+    let cells = validity::cells(notebook);
+    // One cell too many is left out rather than one too few: a number that several cells carry is that of each.
+    let same = Same { here: true, repeated: &BTreeSet::new() };
+    for run in validity::runs(log) {
+        let Some(source) = gone.get(&run.entry()) else { continue };
+        for cell in cells.iter().filter(|cell| same.cell(cell, &run)) {
+            let cell = &mut notebook["cells"][cell.index];
+            cell["outputs"] = json!([]);
+            if *source {
+                cell["source"] = json!(format!("{} entry {} of the case file", validity::REDACTED, run.entry()));
             }
         }
     }
@@ -251,7 +249,7 @@ pub(super) fn validity(log: &View, notebook: Option<&Value>, data: &[Data]) -> V
     };
     let files = data.iter().map(|file| (file.path.clone(), now(file))).collect();
     let environment = EnvironmentNow::NotAsked;
-    crate::validity::judge(log, &Presented { notebook, files, environment, here: false })
+    validity::judge(log, &Presented { notebook, files, environment, here: false })
 }
 
 /// What of the files that the case names is taken along.
@@ -477,9 +475,34 @@ fn access(reference: &Value) -> Vec<String> {
         .collect()
 }
 
+/// Checks each entry's link by its leaf hash, then hashes the leaves up to the root of RFC 6962: pair by pair, level by
+/// level, an odd one carried up as it is.
+const LEAVES: &str = r#"n=0; before=$(printf '%064d' 0); : > leaves
+while IFS= read -r line; do
+  case $line in
+    '{"v":'?',"seq":'$n',"prev":"'$before'",'*) ;;
+    *) echo "entry $n does not name the leaf hash of the entry before it" ;;
+  esac
+  before=$( (printf '\0'; printf '%s' "$line") | sha256sum | cut -c 1-64)
+  echo "$before" >> leaves; n=$((n+1))
+done < data/FOLDER/entries.jsonl
+while [ "$(wc -l < leaves)" -gt 1 ]; do
+  while read -r a; do
+    if read -r b; then (printf '\1'; printf '%s' "$a$b" | xxd -r -p) | sha256sum | cut -c 1-64; else echo "$a"; fi
+  done < leaves > above; mv above leaves
+done
+cat leaves; rm leaves
+"#;
+
+/// A name as it stands for itself in a command.
+fn in_a_shell(name: &str) -> String {
+    let plain = name.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-".contains(&b)) && !name.starts_with('-');
+    if plain { name.to_owned() } else { format!("'{}'", name.replace('\'', "'\\''")) }
+}
+
 /// Commands of stock tools only, and what each shows.
 fn verify_page(name: &str, dossier: &Path, log: &View, data: &[Data], notebook: Option<&String>) -> String {
-    let folder = dossier.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
+    let folder = in_a_shell(&dossier.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default());
     let mut page = format!(
         "# How to check this case\n\n\
          Nothing here needs to be executed to be checked. In the unpacked folder `{name}`:\n\n\
@@ -490,13 +513,18 @@ fn verify_page(name: &str, dossier: &Path, log: &View, data: &[Data], notebook: 
          \u{20}  `prev` is the leaf hash of the line before. The leaf hash of line N:\n\
          \u{20}  `(printf '\\0'; sed -n Np data/{folder}/entries.jsonl | tr -d '\\n') | sha256sum`.\n\
          \u{20}  The root over all of them (RFC 6962) stands in `data/{folder}/checkpoint` in base64, here in hexadecimal:\n\
-         \u{20}  `{}`.\n\
+         \u{20}  `{}`; the checkpoint gives the same by\n\
+         \u{20}  `sed -n 3p data/{folder}/checkpoint | base64 -d | od -An -v -tx1 | tr -d ' \\n'`.\n\
+         \u{20}  All leaves, each against the next, and then the root, need a shell and `xxd`; this prints nothing but the\n\
+         \u{20}  root, and takes some milliseconds for each entry:\n\n\
+         ```sh\n{LEAVES}```\n\n\
          3. **All of it at once, with the program:** `fascicolo verify CASE.zip`. It also compares the data files with the\n\
          \u{20}  digests in the log and the notebook's code cells and outputs with what ran and was recorded, and makes\n\
          \u{20}  report.html, ro-crate-metadata.json and this page again to compare them. The notebook's text cells are free\n\
          \u{20}  text: nothing but the lists of step 1 binds them.\n",
         log.size(),
         log.root_hex(),
+        LEAVES = LEAVES.replace("FOLDER", &folder),
     );
     page += "4. **Archives can read it.** `data/` is an RO-Crate; with `roc-validator` of PyPI:\n   \
              `rocrate-validator validate -p process-run-crate data`. Clients of C2SP logs read `data/log`.\n";
@@ -537,4 +565,16 @@ fn verify_page(name: &str, dossier: &Path, log: &View, data: &[Data], notebook: 
 /// A line about a file that does not travel.
 pub(super) fn left_out(path: &str, sha256: &str, because: &str) -> String {
     format!("- `{path}` SHA-256 `{sha256}`: {because}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::in_a_shell;
+
+    #[test]
+    fn a_name_in_a_command_is_one_word_whatever_it_holds() {
+        assert_eq!(in_a_shell("n-1.fascicolo"), "n-1.fascicolo");
+        assert_eq!(in_a_shell("my $(n)'s.fascicolo"), r"'my $(n)'\''s.fascicolo'");
+        assert_eq!(in_a_shell("-n"), "'-n'");
+    }
 }

@@ -9,6 +9,7 @@ mod declare;
 mod dossier;
 mod entry;
 mod export;
+mod faults;
 mod figures;
 mod files;
 mod import;
@@ -18,7 +19,7 @@ mod snapshot;
 mod standing;
 mod why;
 
-pub use bound::must_hold;
+pub use bound::{Bound, must_hold};
 pub use dossier::verify_case;
 pub use probe::STAGE_COMMAND as PROBE_STAGE;
 

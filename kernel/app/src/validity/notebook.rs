@@ -10,24 +10,36 @@ use std::path::{Path, PathBuf};
 /// Most characters of a cell's own text in its name.
 const LABEL_CHARS: usize = 60;
 
+/// How a cell begins whose text was redacted.
+pub const REDACTED: &str = "// redacted:";
+
 /// One code cell that is not empty.
 pub struct Cell {
     /// Its place among them, from 1, as a run counts them.
     pub number: usize,
+    /// Its place among all cells of the notebook, from 0.
+    pub index: usize,
     /// The notebook's id of it.
     pub id: Option<String>,
     /// The number shown beside it.
     pub count: Option<u32>,
     /// Its text.
     pub source: String,
+    /// What it is tagged with.
+    pub tags: Vec<String>,
     /// What it shows.
     pub shown: Shown,
 }
 
 impl Cell {
+    /// Whether an export left its text out because it was redacted.
+    pub fn is_redacted(&self) -> bool {
+        self.source.starts_with(REDACTED)
+    }
+
     /// `code cell 3 (%snapshot)`: its number, and the line that says what it does.
     pub fn name(&self) -> String {
-        if self.source.starts_with("// redacted:") {
+        if self.is_redacted() {
             return format!("code cell {} (redacted)", self.number);
         }
         named("code cell", self.number, &self.source)
@@ -107,17 +119,25 @@ fn joined(value: &Value) -> String {
 
 /// The code cells of a notebook that are not empty, in order.
 pub fn cells(notebook: &Value) -> Vec<Cell> {
-    let code = notebook["cells"].as_array().into_iter().flatten().filter(|cell| cell["cell_type"] == "code");
-    let full = code.map(|cell| (cell, source(cell))).filter(|(_, source)| counts(source));
+    let all = notebook["cells"].as_array().into_iter().flatten().enumerate();
+    let code = all.filter(|(_, cell)| cell["cell_type"] == "code");
+    let full = code.map(|(index, cell)| (index, cell, source(cell))).filter(|(.., source)| counts(source));
     full.enumerate()
-        .map(|(i, (cell, source))| Cell {
+        .map(|(i, (index, cell, source))| Cell {
             number: i + 1,
+            index,
+            tags: tags(cell),
             id: cell["id"].as_str().map(str::to_owned),
             count: cell["execution_count"].as_u64().and_then(|n| u32::try_from(n).ok()),
             source,
             shown: Shown::of(cell),
         })
         .collect()
+}
+
+fn tags(cell: &Value) -> Vec<String> {
+    let tags = cell["metadata"]["tags"].as_array().into_iter().flatten();
+    tags.filter_map(Value::as_str).map(str::to_owned).collect()
 }
 
 /// Whether a code cell of this text is one that runs.
@@ -235,7 +255,7 @@ pub fn text_cells(notebook: &Value) -> Vec<String> {
 }
 
 /// Numbers that several cells carry: they tell no cell from another.
-pub fn repeated_counts(cells: &[Cell]) -> BTreeSet<u32> {
+pub fn repeated_counts<'c>(cells: impl IntoIterator<Item = &'c Cell>) -> BTreeSet<u32> {
     let mut seen = BTreeSet::new();
-    cells.iter().filter_map(|cell| cell.count).filter(|count| !seen.insert(*count)).collect()
+    cells.into_iter().filter_map(|cell| cell.count).filter(|count| !seen.insert(*count)).collect()
 }

@@ -322,13 +322,7 @@ pub fn verification(v: &Value) -> Doc {
     let mut doc = Doc::titled(word, tone, format!("{} entries", count(v, "entries")));
     let texts = list(v, "text_cells");
     doc.blocks.extend(validity::free_text(texts.len(), texts).map(Block::Say));
-    let faults = list(v, "faults").iter().map(|fault| {
-        let what = maybe(fault, "what").unwrap_or_else(|| scalar(fault));
-        let entry = maybe(fault, "entry").map(|entry| format!("entry {entry}"));
-        let place = entry.into_iter().chain(maybe(fault, "file")).collect::<Vec<_>>().join(", ");
-        Item::new(Mark::Failed, if place.is_empty() { what } else { format!("{place}: {what}") })
-    });
-    doc.items(faults.collect());
+    doc.items(faults(list(v, "faults")));
     let mut facts = vec![Fact::digest("root", text(v, "root"))];
     if holds == Some(true) {
         facts.push(Fact::new("unproved tail", unproved(v)));
@@ -403,6 +397,38 @@ pub fn verification(v: &Value) -> Doc {
     }
     doc
 }
+
+/// Each cause, and how many more faults come from it, by their files.
+fn faults(all: &[Value]) -> Vec<Item> {
+    let follows = |fault: &Value| at(fault, "follows").and_then(Value::as_u64).and_then(|n| usize::try_from(n).ok());
+    let causes = all.iter().enumerate().filter(|(_, fault)| follows(fault).is_none_or(|n| n >= all.len()));
+    let one = |(place, fault): (usize, &Value)| {
+        let what = maybe(fault, "what").unwrap_or_else(|| scalar(fault));
+        let entry = maybe(fault, "entry").map(|entry| format!("entry {entry}"));
+        let where_ = entry.into_iter().chain(maybe(fault, "file")).collect::<Vec<_>>().join(", ");
+        let mut item = Item::new(Mark::Failed, if where_.is_empty() { what } else { format!("{where_}: {what}") });
+        let mut files: Vec<(String, u64)> = Vec::new();
+        for more in all.iter().filter(|more| follows(more) == Some(place)) {
+            let file = text(more, "file");
+            match files.iter_mut().find(|(other, _)| *other == file) {
+                Some((_, n)) => *n += 1,
+                None => files.push((file, 1)),
+            }
+        }
+        let total: u64 = files.iter().map(|(_, n)| n).sum();
+        if total > 0 {
+            let named = files.iter().take(FILES).map(|(file, n)| if *n > 1 { format!("{file} ({n})") } else { file.clone() });
+            let named = named.collect::<Vec<_>>().join(", ");
+            let rest = if files.len() > FILES { ", …" } else { "" };
+            item.lines.push(format!("and {total} more of the same cause, as far as can be told: {named}{rest}"));
+        }
+        item
+    };
+    causes.map(one).collect()
+}
+
+/// Files that are named behind a cause.
+const FILES: usize = 6;
 
 /// Entries that no checkpoint covers yet.
 fn unproved(v: &Value) -> String {

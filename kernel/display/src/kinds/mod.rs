@@ -43,7 +43,7 @@ pub fn document(kind: &str, result: &Value) -> Option<Doc> {
         "dossier_entry" => dossier::entry(result),
         "dossier_verify" => dossier::verification(result),
         "why" => why::document(result),
-        "help" => general::help(result),
+        "help" | "replay_plan" => general::help(result),
         "error" => general::error(result),
         _ => return None,
     })
