@@ -64,7 +64,7 @@ def test_verify_md_tells_commands_that_work(bag):
     before = set(bag.iterdir())
     assert run(loop) == root(leaves).hex() + "\n"
     entries = bag / "data/quickstart.fascicolo/entries.jsonl"
-    entries.write_bytes(b"\n".join([*lines[:3], lines[3].replace(b"a", b"b", 1), *lines[4:]]) + b"\n")
+    entries.write_bytes(b"\n".join([*lines[:3], lines[3].replace(b'"session":"', b'"session":"x', 1), *lines[4:]]) + b"\n")
     told = run(loop).splitlines()
     assert told[0] == "entry 4 does not name the leaf hash of the entry before it" and told[1] != root(leaves).hex()
     assert set(bag.iterdir()) == before, "it leaves nothing behind"

@@ -1,8 +1,11 @@
 """What a replay compares: each cell's outputs under the policy that its tag declares."""
 import json
+import shutil
 import subprocess
 
 import nbformat
+
+from conftest import REPOSITORY
 
 CELLS = {
     "same": ("println!(\"rows {}\", 393); 1.5_f64.sqrt()", None),
@@ -76,7 +79,8 @@ def test_the_plan_shows_every_line_that_would_run_and_what_is_missing_unbound_or
         return subprocess.run([program, "--dossier", "n.fascicolo", *command], cwd=folder, capture_output=True, text=True, **more)
 
     (folder / "x.tsv").write_text("a row\n")
-    form = "goal = 'values'\n[output]\npath = 'x.tsv'\n"
+    shutil.copy(REPOSITORY / "notebooks/data/debian-sections/reference.parquet", folder)
+    form = "goal = 'values'\n[output]\npath = 'reference.parquet'\n[[data]]\npath = 'x.tsv'\n"
     assert run("reference", "new", "r", input=form).returncode == 0
     secret = next(e["seq"] for e in json.loads(run("dossier", "log", "--json").stdout) if "planted" in (e["summary"] or ""))
     assert run("dossier", "redact", "--entry", str(secret), "--field", "ran", "--because", "a test").returncode == 0

@@ -34,7 +34,7 @@ pub fn perform(
     let path = session.resolve(zip);
     let unpacked = tempfile::tempdir().map_err(|e| io("a temporary folder cannot be made", e))?;
     let opened = bundle::read(&path, unpacked.path(), &bundle::Limits::default())
-        .map_err(|error| Failure::from(error).of_case(unpacked.path(), zip))?;
+        .map_err(|error| Failure::from(error).of_case(unpacked.path(), zip).of_case(&path, zip))?;
     bound::must_hold(zip, &opened, "imported")?;
     let log = Dossier::read(&opened.dossier)?;
     let into = into.map_or_else(|| PathBuf::from(&opened.name), Path::to_owned);
