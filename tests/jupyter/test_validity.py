@@ -355,15 +355,27 @@ def test_a_derived_file_with_one_word_changed_is_a_fault(program, ran, tmp_path,
     assert "from line" in result["faults"][0]["what"]
 
 
-def test_text_cells_and_a_front_ends_own_metadata_are_no_fault_of_the_notebook(program, ran, tmp_path):
-    def change(notebook):
-        notebook.cells[0].source = "Other words."
+def test_a_text_cell_changed_after_the_export_is_a_fault_that_names_it_and_a_front_ends_own_metadata_is_none(program, ran, tmp_path):
+    def metadata(notebook):
         notebook.metadata["colour"] = "blue"
         for cell in notebook.cells:
             cell.metadata["scrolled"] = True
 
-    code, result = spoiled(program, ran, tmp_path, lambda data: rewritten(data / "quickstart.ipynb", change))
-    assert code == 0, result["faults"]
+    code, result = spoiled(program, ran, tmp_path, lambda data: rewritten(data / "quickstart.ipynb", metadata))
+    assert code == 0 and result["texts_bound"], result["faults"]
+    shown = fascicolo(program, "verify", tmp_path / "again.zip").stdout
+    assert f"the log binds it as exported, by entry {result['texts_bound']}" in shown.splitlines()[1], shown
+    other = nbformat.v4.new_markdown_cell("All candidates pass.")
+    for n, (change, named) in enumerate([
+        (lambda notebook: notebook.cells[0].update(source="Other words."), "text cell 1 (Other words.): it is not as it was exported"),
+        (lambda notebook: notebook.cells.append(other), "text cell 2 (All candidates pass.)"),
+        (lambda notebook: notebook.cells.append(notebook.cells.pop(0)), "text cell 1 ("),
+        (lambda notebook: notebook.cells.pop(0), "it has 0 text cells where 1 were exported"),
+    ]):
+        folder = tmp_path / str(n)
+        folder.mkdir()
+        code, result = spoiled(program, ran, folder, lambda data: rewritten(data / "quickstart.ipynb", change))
+        assert code == 1 and any(named in f["what"] for f in result["faults"]), (named, result["faults"])
 
 
 def test_a_new_cell_that_never_ran_is_named_and_a_removed_data_file_is_a_fault(program, ran, tmp_path):

@@ -8,7 +8,7 @@ mod environment;
 mod notebook;
 mod runs;
 
-pub use notebook::{Beside, Cell, REDACTED, beside, cells, repeated_counts, text_cells};
+pub use notebook::{Beside, Cell, REDACTED, Text, beside, cells, repeated_counts, texts};
 pub use runs::{Compared, Run, Same, Told, compare, recorded, runs};
 
 use fascicolo_dossier::{Kind, Record, View};
@@ -151,8 +151,23 @@ pub fn judge(log: &View, presented: &Presented<'_>) -> Value {
     json!({
         "badge": badge, "says": says, "session": session, "answers": answers.collect::<Value>(),
         // How many, not what they say: nothing that is made of this can then seem to vouch for their words.
-        "text_cells": presented.notebook.map(|notebook| text_cells(notebook).len()),
+        "text_cells": presented.notebook.map(|notebook| texts(notebook).len()),
+        // On this machine the notebook may have been edited since it was exported last.
+        "texts_bound": exported_texts(log).filter(|_| !presented.here).map(|(entry, _)| entry),
     })
+}
+
+/// What an entry says that it is which binds a notebook's text cells, as they are exported.
+pub const EXPORT: &str = "export";
+
+/// The digests of the text cells as the log was exported last, and the entry that says so, where that is disclosed.
+pub fn exported_texts(log: &View) -> Option<(u64, Vec<String>)> {
+    let of_export = |r: &&Record| r.kind == Kind::Fact && r.body["what"] == EXPORT && r.from.is_none();
+    let entry = log.records().rev().find(of_export)?.seq;
+    let Told::Known(text) = Told::of(log, entry, "result") else { return None };
+    let told: Value = serde_json::from_str(&text).ok()?;
+    let digests = told["text_cells"].as_array()?.iter().filter_map(|digest| digest.as_str().map(str::to_owned));
+    Some((entry, digests.collect()))
 }
 
 fn counted(n: usize, what: &str) -> String {
@@ -186,9 +201,10 @@ impl<'a, 'l> Asked<'a, 'l> {
         self.matched.iter().filter_map(|(cell, run)| Some((*cell, (*run)?)))
     }
 
-    /// The cell that looks at the case file while it runs, or hands it on: nothing can stand behind it in the log.
+    /// The cell that looks at the case file while it runs, or hands it on: only its own entries stand behind it in the log.
     fn is_looking(&self, run: &Run<'_>) -> bool {
-        run.end.is_none() && run.entry() + 1 == self.log.size() && run.only_looks()
+        let of_it = |r: &Record| r.start == Some(run.entry());
+        run.end.is_none() && run.only_looks() && self.log.records().filter(|r| r.seq > run.entry()).all(of_it)
     }
 
     fn order(&self) -> Answer {

@@ -409,7 +409,8 @@ fn a_pass_that_does_not_count_has_no_green_and_says_what_it_is() {
         assert!(all.contains(says) && !GREEN.iter().any(|green| all.contains(green)), "{all}");
     }
     let one = |more: Value| {
-        let mut verdict = json!({ "entry": 18, "verdict": "pass", "post_hoc": false, "criterion": "cosine", "candidate": "a" });
+        let mut verdict =
+            json!({ "entry": 18, "verdict": "pass", "post_hoc": false, "criterion": "cosine", "candidate": "a" });
         verdict.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         every_form("dossier_status", &json!({ "verdicts": [verdict] }))
     };

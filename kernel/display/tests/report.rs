@@ -486,7 +486,10 @@ fn the_reference_compared_with_itself_is_no_candidate_that_passes() {
     let mut own = records::pass();
     own["reference"]["sha256"] = json!("ee");
     let (said, lines) = answer_and_list(&with(vec![on(14, "ee", own.clone()), on(15, "aa", records::pass())]));
-    assert!(said.contains("The one candidate gives") && said.contains("1 verdict is of the reference with itself"), "{said}");
+    assert!(
+        said.contains("The one candidate gives") && said.contains("1 verdict is of the reference with itself"),
+        "{said}"
+    );
     assert_eq!(lines[0], "– ee.parquet: gives the expected result, being the reference itself");
     let said = answer(&with(vec![on(14, "ee", own)]));
     assert!(said.contains("nothing but the reference itself was compared"), "{said}");

@@ -122,7 +122,8 @@ impl View {
         if !self.is_redacted(seq, field) {
             return None;
         }
-        let takes_out = |record: &&Record| record.redactions().iter().any(|r| (r.seq, r.field.as_str()) == (seq, field));
+        let takes_out =
+            |record: &&Record| record.redactions().iter().any(|r| (r.seq, r.field.as_str()) == (seq, field));
         self.records().find(takes_out).map(|record| record.seq)
     }
 

@@ -142,7 +142,7 @@ fn what_is_not_another_sound_log_is_not_joined_and_leaves_nothing_behind() {
     copy(&a, &earlier);
     Dossier::open(&a, "a").unwrap().append(Draft::new(Kind::Start)).unwrap();
     join(&b, &a).unwrap();
-    let older = "of a log of which 5 were joined before";
+    let older = "were joined before";
     for (path, kind, word) in [
         (&changed, "not_importable", "does not verify"),
         (&own_copy, "not_importable", "itself"),

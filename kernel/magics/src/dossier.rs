@@ -1,7 +1,7 @@
 //! `%dossier`
 
-use clap::{Args, Subcommand};
 use crate::why::EntryName;
+use clap::{Args, Subcommand};
 use std::path::PathBuf;
 
 /// Look at the case file, verify it, sign it, take values out of it, share it.
@@ -22,8 +22,8 @@ use std::path::PathBuf;
 /// notebook; a failed verification does.
 ///
 /// An export travels with the same answers, as far as the case itself tells. `fascicolo verify CASE.zip` compares its
-/// data, code cells and outputs with the log, and makes report, VERIFY.md and metadata again to compare them. Text cells
-/// are free text, which the log does not bind.
+/// data, code cells and outputs with the log, and makes report, VERIFY.md and metadata again to compare them. For text
+/// cells no run vouches; an export enters their digests, so that nobody changes them unseen from then on.
 ///
 ///     %dossier status                         what was compared, what came of it, and whether the notebook stands for it
 ///     %dossier log                            its entries, one a line

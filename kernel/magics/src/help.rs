@@ -11,7 +11,7 @@ pub struct HelpArgs {
 
 /// The page of one magic, as `["compare"]`, or of one thing that a magic does, as `["dossier", "sign"]`; without a name
 /// the list of all; `None` if there is no such magic.
-pub fn page(words: &[impl AsRef<str>]) -> Option<String> {
+pub fn page<W: AsRef<str>>(words: &[W]) -> Option<String> {
     let mut grammar = crate::grammar();
     grammar.build();
     match words {
@@ -33,13 +33,14 @@ pub fn page(words: &[impl AsRef<str>]) -> Option<String> {
 }
 
 /// The page of a command below a grammar that is built.
-pub fn command_page(grammar: &mut clap::Command, words: &[impl AsRef<str>]) -> Option<String> {
+pub fn command_page<W: AsRef<str>>(grammar: &mut clap::Command, words: &[W]) -> Option<String> {
     let mut command = grammar;
     for (at, word) in words.iter().enumerate() {
         let name = if at == 0 { word.as_ref().trim_start_matches('%') } else { word.as_ref() };
         let Some(found) = command.get_subcommands().position(|c| c.get_name() == name) else {
             // Of `reference new`, which is one command with a choice, the page tells all.
-            let is_choice = |a: &clap::Arg| a.is_positional() && a.get_possible_values().iter().any(|v| v.matches(name, false));
+            let is_choice =
+                |a: &clap::Arg| a.is_positional() && a.get_possible_values().iter().any(|v| v.matches(name, false));
             let known = at > 0 && at + 1 == words.len() && command.get_arguments().any(is_choice);
             if known { break } else { return None }
         };

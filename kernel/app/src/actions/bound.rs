@@ -4,9 +4,9 @@
 //! Owns: which difference is a fault, and which only something that nobody can tell. Must not know: the bag, the hashes
 //! of the log, who signed. Start at [`check`].
 
+use super::dossier;
 use super::export::{self, Data};
 use super::faults::{self, Found, Of};
-use super::dossier;
 use super::why::Unwatched;
 use crate::failure::Failure;
 use crate::ledger;
@@ -30,6 +30,8 @@ pub struct Bound {
     pub unbound: Vec<String>,
     /// Cells of text, for which no run can vouch.
     pub text_cells: Vec<String>,
+    /// The entry that binds them as they were exported, if there is one.
+    pub texts_bound: Option<u64>,
     /// Whether the notebook stands for what ran, as `%dossier status` tells it.
     pub validity: Value,
     /// Something that should be compared could not be.
@@ -123,7 +125,7 @@ fn bind_notebook(log: &View, notebook: &Value, name: &str, bound: &mut Bound) {
         }
     }
     bound.notes.extend(bound.unbound.iter().cloned());
-    bound.text_cells = validity::text_cells(notebook);
+    bind_texts(log, notebook, name, bound);
     let absent = runs.iter().filter(|run| Some(run.start.session.as_str()) == session && !run.only_looks());
     for run in absent.filter(|run| !cells.iter().any(|cell| same.cell(cell, run) || same.source(cell, run))) {
         let ran = match &run.ran {
@@ -142,6 +144,26 @@ fn bind_notebook(log: &View, notebook: &Value, name: &str, bound: &mut Bound) {
         "{bound_cells} of {} code cells are bound by the log, their text and their outputs",
         cells.len()
     ));
+}
+
+/// The text cells against what they were when the case was exported: an export enters their digests.
+fn bind_texts(log: &View, notebook: &Value, name: &str, bound: &mut Bound) {
+    let texts = validity::texts(notebook);
+    bound.text_cells = texts.iter().map(|text| text.name.clone()).collect();
+    let Some((entry, exported)) = validity::exported_texts(log) else { return };
+    bound.texts_bound = Some(entry);
+    let other: Vec<&validity::Text> = texts.iter().filter(|text| !exported.contains(&text.digest)).collect();
+    for text in &other {
+        bound.fault(name, format!("{}: it is not as it was exported (entry {entry})", text.name));
+    }
+    let same = texts.iter().map(|text| &text.digest).eq(&exported);
+    if other.is_empty() && !same {
+        let (now, then) = (texts.len(), exported.len());
+        bound.fault(
+            name,
+            format!("it has {now} text cells where {then} were exported, or in another order (entry {entry})"),
+        );
+    }
 }
 
 /// How one cell stands to the log.

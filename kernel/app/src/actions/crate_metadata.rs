@@ -161,7 +161,8 @@ impl<'a> Action<'a> {
             (_, _, Some(entry)) => format!("the criterion was sealed before, in entry {entry}"),
             (_, _, None) => "no seal is recorded".to_owned(),
         };
-        let what = if ledger::of_itself(self.record) { "the reference with itself" } else { "a candidate with the reference" };
+        let what =
+            if ledger::of_itself(self.record) { "the reference with itself" } else { "a candidate with the reference" };
         format!("Entry {} of the log compares {what}, row by row; {seal}.", self.record.seq)
     }
 }

@@ -1,8 +1,8 @@
 //! `%dossier status|log|verify`: looking at a case file, and checking it.
 
-use super::standing::{self, Here};
 use super::entry::{self, Entry};
 use super::faults::{self, Found, Of};
+use super::standing::{self, Here};
 use super::{Done, bound};
 use crate::failure::Failure;
 use crate::ledger;
@@ -230,7 +230,11 @@ fn show(own: &View, name: &EntryName) -> Result<Done, Failure> {
     let found = Entry::named(own, name)?;
     let (log, entry) = (found.log(), found.seq());
     let Some(record) = found.record() else {
-        return Err(Failure::usage("no_such_entry", format!("there is no {}", found.name()), "`%dossier log` lists them"));
+        return Err(Failure::usage(
+            "no_such_entry",
+            format!("there is no {}", found.name()),
+            "`%dossier log` lists them",
+        ));
     };
     let mut values = Vec::new();
     for field in record.committed.keys() {
@@ -352,6 +356,7 @@ fn verify_opened(
         found.extend(bound.faults);
         notes = bound.notes;
         done.result["text_cells"] = json!(bound.text_cells);
+        done.result["texts_bound"] = json!(bound.texts_bound);
         done.result["validity"] = bound.validity;
         if bound.untold && done.standing == Standing::Holds {
             done.standing = Standing::CannotTell;
@@ -377,7 +382,8 @@ pub(super) fn bag_faults(opened: &bundle::Opened) -> impl Iterator<Item = Found>
 
 /// What the check of a log, and then the rules of the seal, show.
 pub(super) fn log_faults(faults: &[Fault], order: &[(u64, String)]) -> Vec<Found> {
-    let of = |fault: &Fault| Found { of: Of::Log, entry: fault.entry, file: fault.file.clone(), what: fault.what.clone() };
+    let of =
+        |fault: &Fault| Found { of: Of::Log, entry: fault.entry, file: fault.file.clone(), what: fault.what.clone() };
     let broken = order.iter().map(|(entry, what)| {
         let what = format!("the verdict breaks the rule of the seal: {what}");
         Found { of: Of::Log, entry: Some(*entry), file: "entries.jsonl".to_owned(), what }

@@ -153,7 +153,8 @@ pub fn prefix(own: &View, origin: &str) -> String {
         .chain([self::digits(own.origin()).to_owned()])
         .filter(|other| other != digits)
         .collect();
-    let alone = |length: &usize| digits.get(..*length).is_some_and(|p| !others.iter().any(|other| other.starts_with(p)));
+    let alone =
+        |length: &usize| digits.get(..*length).is_some_and(|p| !others.iter().any(|other| other.starts_with(p)));
     let length = (4..digits.len()).find(alone).unwrap_or(digits.len());
     digits.get(..length).unwrap_or(digits).to_owned()
 }

@@ -7,7 +7,7 @@ use super::crate_metadata::crate_metadata;
 use super::{Done, stored};
 use crate::failure::Failure;
 use crate::ledger;
-use crate::session::Session;
+use crate::session::{Fact, Place, Session};
 use crate::validity::{self, Beside, EnvironmentNow, FileNow, Presented, Same};
 use fascicolo_contract::Standing;
 use fascicolo_dossier::bundle::{self, CaseFile, Source};
@@ -27,10 +27,8 @@ pub struct Request<'a> {
     pub data_limit_bytes: u64,
 }
 
-pub fn perform(session: &mut Session, request: &Request<'_>) -> Result<Done, Failure> {
-    session.close()?;
-    let log: &View = &session.dossier;
-    let dossier = log.path().to_owned();
+pub fn perform(session: &mut Session, request: &Request<'_>, place: &Place) -> Result<Done, Failure> {
+    let dossier = session.dossier.path().to_owned();
     let name = dossier.file_stem().map_or_else(|| "case".to_owned(), |stem| stem.to_string_lossy().into_owned());
     let folder = session.folder.clone();
 
@@ -45,7 +43,7 @@ pub fn perform(session: &mut Session, request: &Request<'_>) -> Result<Done, Fai
     let notebook_name = format!("{name}.ipynb");
     let mut presented = None;
     if notebook.is_file() {
-        let (text, count) = shareable_notebook(log, notebook)?;
+        let (text, count) = shareable_notebook(&session.dossier, notebook)?;
         masked += count;
         presented = Some(serde_json::from_str::<Value>(&text).unwrap_or_default());
         files.push(file(&notebook_name, text.into_bytes()));
@@ -57,6 +55,11 @@ pub fn perform(session: &mut Session, request: &Request<'_>) -> Result<Done, Fai
     }
     let output = session.resolve(request.output);
     may_be_written(&output, &dossier)?;
+    if let Some(notebook) = &presented {
+        enter_texts(session, place, notebook)?;
+    }
+    session.close()?;
+    let log: &View = &session.dossier;
     let mut data = data(log, &folder, request.data_limit_bytes);
     for file in data.iter_mut().filter(|d| d.taken && is_reserved(&d.path, &name)) {
         file.taken = false;
@@ -87,6 +90,15 @@ pub fn perform(session: &mut Session, request: &Request<'_>) -> Result<Done, Fai
         "taken": notebook.file_name().filter(|_| presented.is_some()).map(|name| name.to_string_lossy()),
     });
     Ok(Done::shown("dossier_export", result))
+}
+
+/// Enters the digests of the text cells as they travel. No run vouches for them; but nobody can change them from then on
+/// unseen.
+fn enter_texts(session: &mut Session, place: &Place, notebook: &Value) -> Result<(), Failure> {
+    let texts: Vec<String> = validity::texts(notebook).into_iter().map(|text| text.digest).collect();
+    let body = json!({ "what": validity::EXPORT, "name": "of the notebook" });
+    let fact = Fact { body, result: json!({ "text_cells": texts }), ..Fact::default() };
+    session.record(place, Kind::Fact, "dossier_export", fact).map(|_| ())
 }
 
 /// An export never takes the place of something else: not of the log, not of a file that is no archive.
@@ -521,7 +533,7 @@ fn verify_page(name: &str, dossier: &Path, log: &View, data: &[Data], notebook: 
          3. **All of it at once, with the program:** `fascicolo verify CASE.zip`. It also compares the data files with the\n\
          \u{20}  digests in the log and the notebook's code cells and outputs with what ran and was recorded, and makes\n\
          \u{20}  report.html, ro-crate-metadata.json and this page again to compare them. The notebook's text cells are free\n\
-         \u{20}  text: nothing but the lists of step 1 binds them.\n",
+         \u{20}  text, for which no run vouches: the log binds them as they were when the case was exported.\n",
         log.size(),
         log.root_hex(),
         LEAVES = LEAVES.replace("FOLDER", &folder),

@@ -78,10 +78,12 @@ pub fn told(found: Vec<Found>, dossier: &str) -> Vec<Value> {
 /// The fault that one comes from, as far as can be told.
 fn cause(at: usize, all: &[Found], dossier: &str) -> Option<usize> {
     let fault = &all[at];
-    let first = |wanted: &dyn Fn(&Found) -> bool| all.iter().enumerate().position(|(i, other)| i != at && wanted(other));
+    let first =
+        |wanted: &dyn Fn(&Found) -> bool| all.iter().enumerate().position(|(i, other)| i != at && wanted(other));
     let of_log = |other: &Found| other.of == Of::Log;
     let in_bag = |path: &str| path.strip_prefix("data/").map(str::to_owned);
-    let in_dossier = |path: &str| in_bag(path).is_some_and(|p| p.strip_prefix(dossier).is_some_and(|p| p.starts_with('/')));
+    let in_dossier =
+        |path: &str| in_bag(path).is_some_and(|p| p.strip_prefix(dossier).is_some_and(|p| p.starts_with('/')));
     match fault.of {
         Of::Log => {
             let file = format!("data/{dossier}/{}", fault.file);

@@ -64,7 +64,8 @@ pub fn perform(
     let imported = session.import(&opened.dossier, &REPEATED, draft).map_err(|failure| {
         let mut failure = failure.of_case(&opened.dossier, zip).of_case(unpacked.path(), zip);
         if failure.kind == "not_importable" {
-            failure.next = "ask whoever exported it which of the two logs is theirs; nothing was changed here".to_owned();
+            failure.next =
+                "ask whoever exported it which of the two logs is theirs; nothing was changed here".to_owned();
         }
         failure
     })?;

@@ -97,6 +97,7 @@ pub fn perform(session: &mut Session, magic: &Magic, place: &Place, front: &dyn 
                     export::perform(
                         session,
                         &export::Request { output, notebook: notebook.as_deref(), data_limit_bytes },
+                        place,
                     )
                 }
                 DossierWhat::Status(_)

@@ -42,8 +42,8 @@ pub fn validity(log: &View, here: &Here<'_>) -> Value {
     let saved = saved
         .map(|time| chrono::DateTime::<chrono::Utc>::from(time).to_rfc3339_opts(chrono::SecondsFormat::Secs, true));
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
-    let text_cells = notebook.as_ref().map(validity::text_cells).unwrap_or_default();
-    result["texts"] = text_cells.iter().map(|name| crate::session::mask(name)).collect();
+    let texts = notebook.as_ref().map(validity::texts).unwrap_or_default();
+    result["texts"] = texts.iter().map(|text| crate::session::mask(&text.name)).collect();
     result["notebook"] = json!({
         "name": name, "saved": saved.filter(|_| missing.is_none()), "missing": missing, "passed_over": beside.told(),
     });

@@ -13,8 +13,8 @@ use crate::session::{Fact, Place, Session};
 use fascicolo_contract::Standing;
 use fascicolo_criterion::{Confinement, Fence};
 use fascicolo_dossier::{Dossier, Kind, View, bundle};
-use serde_json::{Value, json};
 use outputs::Judged;
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -151,7 +151,9 @@ fn differences(before: &BTreeMap<String, Value>, after: &BTreeMap<String, Value>
             Some(again) if again["verdict"] != value["verdict"] => {
                 found.push(format!("{key}: {} then, {} now", value["verdict"], again["verdict"]));
             }
-            Some(again) if !value["figures"].is_null() && again["figures"] != value["figures"] => found.push(format!("{key}: other figures")),
+            Some(again) if !value["figures"].is_null() && again["figures"] != value["figures"] => {
+                found.push(format!("{key}: other figures"))
+            }
             Some(_) => {}
         }
     }
@@ -217,7 +219,10 @@ fn plan(cells: &[Judged], log: &View, bound: &Bound, isolation: &Isolation, into
     let mut lines = vec!["this would run, in an empty folder:".to_owned()];
     for Judged { cell, policy, .. } in cells {
         if cell.is_redacted() {
-            lines.push(format!("  code cell {} was redacted: nothing of it runs, and what it gave cannot come out", cell.number));
+            lines.push(format!(
+                "  code cell {} was redacted: nothing of it runs, and what it gave cannot come out",
+                cell.number
+            ));
             continue;
         }
         let rust = if outputs::has_rust(&cell.source) { ", Rust with the rights of this user" } else { "" };

@@ -106,9 +106,7 @@ pub fn compare(cells: &[Judged], then: &View, now: &View) -> Vec<Value> {
     let (runs_then, runs_now) = (validity::runs(then), validity::runs(now));
     let one = |judged: &Judged| {
         let cell = &judged.cell;
-        let told = |differs: Option<String>| {
-            json!({ "cell": cell.number, "policy": judged.policy.words(), "differs": differs })
-        };
+        let told = |differs: Option<String>| json!({ "cell": cell.number, "policy": judged.policy.words(), "differs": differs });
         if matches!(judged.policy, Policy::Ignore | Policy::Verdicts) {
             return told(None);
         }
@@ -136,7 +134,8 @@ fn shown(log: &View, judged: &Judged, run: &Run<'_>) -> Option<Result<Texts, Str
     let shown = validity::recorded(log, run.end?);
     Some(shown.map(|shown| {
         let of_rust = shown.bundles.into_iter().skip(judged.magics).enumerate();
-        let forms = of_rust.flat_map(|(n, forms)| forms.into_iter().map(move |(mime, text)| (format!("output {n} {mime}"), text)));
+        let forms = of_rust
+            .flat_map(|(n, forms)| forms.into_iter().map(move |(mime, text)| (format!("output {n} {mime}"), text)));
         let stdout = Some(("stdout".to_owned(), shown.stdout)).filter(|(_, text)| !text.is_empty());
         forms.chain(stdout).collect()
     }))

@@ -224,6 +224,8 @@ struct Placed {
     /// Its place among the cells of its kind, from 1; of code cells, as [`cells`] counts them.
     number: usize,
     source: String,
+    /// Pictures that a text cell brings along.
+    attachments: Value,
 }
 
 impl Placed {
@@ -244,14 +246,32 @@ fn places(notebook: &Value) -> Vec<Placed> {
         let (kind, source) = (cell["cell_type"].as_str().unwrap_or_default().to_owned(), source(cell));
         let number = if kind == "code" { &mut code } else { &mut text };
         *number += usize::from(kind != "code" || counts(&source));
-        Placed { kind, number: *number, source }
+        Placed { kind, number: *number, source, attachments: cell["attachments"].clone() }
     })
     .collect()
 }
 
-/// The names of the cells that hold text: no run stands behind them, and the log does not bind them.
-pub fn text_cells(notebook: &Value) -> Vec<String> {
-    places(notebook).iter().filter(|cell| cell.kind != "code" && !cell.source.trim().is_empty()).map(Placed::name).collect()
+/// A cell of text: no run stands behind it.
+pub struct Text {
+    /// `text cell 2 (# Results)`.
+    pub name: String,
+    /// SHA-256 of what it shows, and of how many code cells stand above it.
+    pub digest: String,
+}
+
+/// The cells that hold text, in order.
+pub fn texts(notebook: &Value) -> Vec<Text> {
+    let mut above = 0;
+    let mut texts = Vec::new();
+    for cell in places(notebook) {
+        if cell.kind == "code" {
+            above = cell.number;
+        } else if !cell.source.trim().is_empty() {
+            let shown = json!([cell.kind, cell.source, cell.attachments, above]).to_string();
+            texts.push(Text { name: cell.name(), digest: fascicolo_criterion::digest(shown.as_bytes()) });
+        }
+    }
+    texts
 }
 
 /// Numbers that several cells carry: they tell no cell from another.

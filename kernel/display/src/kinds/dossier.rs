@@ -283,7 +283,8 @@ pub fn collected(v: &Value) -> Doc {
 
 /// One entry, with everything that is disclosed of it.
 pub fn entry(v: &Value) -> Doc {
-    let name = maybe(v, "name").map_or_else(|| format!("ENTRY {}", text(v, "seq")), |name| name.replacen("entry", "ENTRY", 1));
+    let name =
+        maybe(v, "name").map_or_else(|| format!("ENTRY {}", text(v, "seq")), |name| name.replacen("entry", "ENTRY", 1));
     let mut doc = Doc::titled(name, Tone::Plain, text(v, "kind"));
     let mut facts: Vec<Fact> = ["wall", "session", "cell", "start", "status", "repeats"]
         .iter()
@@ -321,7 +322,7 @@ pub fn verification(v: &Value) -> Doc {
     };
     let mut doc = Doc::titled(word, tone, format!("{} entries", count(v, "entries")));
     let texts = list(v, "text_cells");
-    doc.blocks.extend(validity::free_text(texts.len(), texts).map(Block::Say));
+    doc.blocks.extend(validity::free_text(texts.len(), texts, maybe(v, "texts_bound")).map(Block::Say));
     doc.items(faults(list(v, "faults")));
     let mut facts = vec![Fact::digest("root", text(v, "root"))];
     if holds == Some(true) {
@@ -417,7 +418,8 @@ fn faults(all: &[Value]) -> Vec<Item> {
         }
         let total: u64 = files.iter().map(|(_, n)| n).sum();
         if total > 0 {
-            let named = files.iter().take(FILES).map(|(file, n)| if *n > 1 { format!("{file} ({n})") } else { file.clone() });
+            let named =
+                files.iter().take(FILES).map(|(file, n)| if *n > 1 { format!("{file} ({n})") } else { file.clone() });
             let named = named.collect::<Vec<_>>().join(", ");
             let rest = if files.len() > FILES { ", …" } else { "" };
             item.lines.push(format!("and {total} more of the same cause, as far as can be told: {named}{rest}"));

@@ -12,7 +12,8 @@ const PIECES: usize = 8;
 const NAMED: usize = 5;
 
 /// That no run stands behind what text cells say; said wherever the badge or the integrity is shown.
-pub fn free_text(count: usize, names: &[Value]) -> Option<String> {
+/// `bound`: the entry that binds them as they were exported.
+pub fn free_text(count: usize, names: &[Value], bound: Option<String>) -> Option<String> {
     let cells = match count {
         0 => return None,
         1 => "1 text cell is free text".to_owned(),
@@ -21,7 +22,12 @@ pub fn free_text(count: usize, names: &[Value]) -> Option<String> {
     let named: Vec<String> = names.iter().take(NAMED).map(scalar).collect();
     let more = if names.len() > NAMED { format!(", and {} more", names.len() - NAMED) } else { String::new() };
     let named = if named.is_empty() { String::new() } else { format!(": {}{more}", named.join(", ")) };
-    Some(format!("{cells}, which no run vouches for and the log does not bind{named}."))
+    Some(match bound {
+        Some(entry) => {
+            format!("{cells}, which no run vouches for; the log binds it as exported, by entry {entry}{named}.")
+        }
+        None => format!("{cells}, which no run vouches for and the log does not bind{named}."),
+    })
 }
 
 /// What a question asks, as a statement that an answer finds to hold or not.
@@ -109,7 +115,7 @@ pub fn answers(v: &Value, doc: &mut Doc) {
     if !items.is_empty() {
         doc.items(items);
         let count = at(v, "text_cells").and_then(Value::as_u64).unwrap_or_default();
-        let said = free_text(usize::try_from(count).unwrap_or(usize::MAX), list(v, "texts"));
+        let said = free_text(usize::try_from(count).unwrap_or(usize::MAX), list(v, "texts"), maybe(v, "texts_bound"));
         doc.blocks.extend(said.map(Block::Close));
     }
 }

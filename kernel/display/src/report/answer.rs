@@ -185,7 +185,11 @@ pub fn answer(case: &Value) -> Doc {
         Some(false) => ("DO NOT RELY ON THIS", Tone::Bad),
         _ if concluded == 0 => ("NOTHING CONCLUDED", Tone::Plain),
         _ if unexpected => ("NOT AS EXPECTED", Tone::Bad),
-        _ if open || unmet || judged.iter().any(|group| group.met < group.candidates) || late_verdicts + redacted_verdicts > 0 => {
+        _ if open
+            || unmet
+            || judged.iter().any(|group| group.met < group.candidates)
+            || late_verdicts + redacted_verdicts > 0 =>
+        {
             ("OPEN QUESTIONS", Tone::Unsure)
         }
         _ => ("AS EXPECTED", Tone::Good),

@@ -230,7 +230,9 @@ fn order(seal: &Kept, under: &[&Kept]) -> String {
                 item
             }
             None => match maybe(v.result, "redacted_by") {
-                Some(by) => Item::new(Mark::Open, format!("{file}: its verdict, {}, was redacted by entry {by}", v.entry())),
+                Some(by) => {
+                    Item::new(Mark::Open, format!("{file}: its verdict, {}, was redacted by entry {by}", v.entry()))
+                }
                 None => Item::new(Mark::Open, format!("{file}: whether it was sealed in time is {NOT_RECORDED}")),
             },
         }

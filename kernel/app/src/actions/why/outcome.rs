@@ -1,7 +1,7 @@
 //! What came of two entries, and whether it is the same: the effect, which is told before any cause.
 
-use crate::actions::entry::Entry;
 use super::rows::{self, Recorded};
+use crate::actions::entry::Entry;
 use crate::actions::stored;
 use crate::ledger;
 use fascicolo_dossier::{Kind, Record};
