@@ -123,6 +123,8 @@ def test_a_redacted_verdict_a_verdict_of_the_reference_with_itself_and_a_typing_
 
     assert run("compare", REFERENCE, REFERENCE, "--criterion", "same-neighbours").returncode == 0
     assert run("compare", REFERENCE, "data/no-such.parquet", "--criterion", "same-neighbours").returncode != 0
+    (work / "broken.parquet").write_text("no table")
+    assert run("compare", REFERENCE, "broken.parquet", "--criterion", "same-neighbours").returncode == 3
     assert run("declare", "no-such-criterion", "--because", "x").returncode != 0
     log = json.loads(run("dossier", "log", "--json").stdout)
     verdict = next(e for e in log if e["kind"] == "verdict" and "batch-1" in e["summary"])["seq"]
@@ -139,12 +141,16 @@ def test_a_redacted_verdict_a_verdict_of_the_reference_with_itself_and_a_typing_
         passes, itself = lines(text)
         assert not passes and itself and not any("✓" in line for line in itself), text
         assert f"redacted by entry {by}" in text, text
+    other = next(e["seq"] for e in log if e["kind"] == "verdict" and "avx-off" in e["summary"])
+    why = run("why", verdict, other).stdout
+    assert f"the verdict of entry {verdict} was redacted by entry {by}" in why and "both verdicts" not in why, why
     shown = export(program, work)
     data = unpack(work / "case.zip", work / "out") / "data"
     page = (data / "report.html").read_text()
     assert f"the verdict of entry {verdict} was redacted by entry {by}" in page
     assert "verdict not recorded" not in page and "no seal in time on record" not in page
-    assert "ended in an error" not in page.split("<nav")[0], "nothing of what failed had begun to compare"
+    assert "; 1 attempt ended in an error." in page.split("<nav")[0], "one of the three had begun to compare"
+    assert page.count("It compared nothing.") == 2
     assert "no-such-criterion" in page and "1 verdict is of the reference with itself" in page
     assert "✓" not in re.search(r"<li[^>]*>(?:(?!</li>).)*reference\.parquet: (?:(?!</li>).)*</li>", page, re.S)[0]
     crate = (data / "ro-crate-metadata.json").read_text()

@@ -300,7 +300,7 @@ pub fn of_itself(verdict: &Record) -> bool {
 /// A verdict's word, with all that keeps it from counting.
 pub fn spoken(log: &View, verdict: &Record) -> String {
     if let Some(by) = log.redacted_by(verdict.seq, "result") {
-        return format!("redacted by entry {by}, a verdict");
+        return format!("redacted by entry {by}");
     }
     let itself = if of_itself(verdict) { " of the reference with itself" } else { "" };
     let post_hoc = match (verdict.body["post_hoc"] == true, verdict.body["post_hoc_accepted"] == true) {

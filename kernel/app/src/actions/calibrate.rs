@@ -274,6 +274,47 @@ mod tests {
         }
     }
 
+    /// Counts what is told while all rows are compared with each other: once and more for each query.
+    #[derive(Default)]
+    struct Counting(std::sync::atomic::AtomicUsize);
+
+    impl FrontEnd for Counting {
+        fn stream(&self, _: crate::front::Stream, _: &str) {}
+
+        fn display(&self, _: &crate::front::MimeBundle) {}
+
+        fn result(&self, _: u32, _: &crate::front::MimeBundle) {}
+
+        fn progress(&self, what: &str, _: Option<f64>) {
+            let counted = usize::from(what == "comparing all rows with each other");
+            self.0.fetch_add(counted, std::sync::atomic::Ordering::SeqCst);
+        }
+    }
+
+    #[test]
+    fn a_calibration_compares_all_rows_with_each_other_once_however_often_it_halves() {
+        let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../notebooks/data/debian-sections");
+        let folder = tempfile::tempdir().unwrap();
+        for (from, to) in [("reference.parquet", "reference.parquet"), ("candidates/batch-1.parquet", "run.parquet")] {
+            std::fs::copy(data.join(from), folder.path().join(to)).unwrap();
+        }
+        let mut session = Session::open(&folder.path().join("n.fascicolo"), folder.path()).unwrap();
+        let front = Counting::default();
+        for code in [
+            "%%reference new r\ngoal = 'values'\n[output]\npath = 'reference.parquet'",
+            "%calibrate knn --set k=10 --set queries=100 --runs run.parquet",
+        ] {
+            let request = crate::front::CellRequest { code: code.to_owned(), cell_id: None, execution_count: 1 };
+            let ended = session.run_cell(&request, &front);
+            assert_eq!(ended, crate::front::CellEnding::Ok);
+        }
+        let entry = session.dossier.records().find(|r| r.kind == Kind::Fact).unwrap().seq;
+        let found = session.stored(entry).unwrap();
+        assert!(found["proposal"]["value"].as_f64().unwrap() > 0.9, "{found}");
+        let told = front.0.into_inner();
+        assert!((100..200).contains(&told), "told {told} times, 100 and some for each time that the rows are compared");
+    }
+
     #[test]
     fn floats_keep_their_order_as_whole_numbers() {
         let values = [-f64::MAX, -1.0, -f64::MIN_POSITIVE, 0.0, 5e-324, 1e-3, 1.0, f64::MAX];

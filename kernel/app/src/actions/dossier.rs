@@ -297,11 +297,13 @@ pub fn summary(log: &View, record: &Record) -> String {
             format!("{} ({})", candidate(log, record), digest.unwrap_or_default())
         }
         Kind::Verdict => {
-            let hidden = log.is_redacted(record.seq, "result");
-            let as_expected = hidden || record.body["met"] == true || record.body["explore"] == true;
+            let (spoken, criterion) = (ledger::spoken(log, record), body("criterion"));
+            if log.is_redacted(record.seq, "result") {
+                return format!("verdict of {criterion}, {spoken}: {}", candidate(log, record));
+            }
+            let as_expected = record.body["met"] == true || record.body["explore"] == true;
             let expected = if as_expected { "" } else { ", not as expected" };
-            let spoken = ledger::spoken(log, record);
-            format!("{spoken} by {}: {}{expected}", body("criterion"), candidate(log, record))
+            format!("{spoken} by {criterion}: {}{expected}", candidate(log, record))
         }
         Kind::Probe => format!("require {}", body("require")),
         Kind::Snapshot => short(&body("digest")),

@@ -57,7 +57,8 @@ fn sizes(v: &Value) -> String {
     }
     let growth: Vec<u64> = list(v, "sizes.growth").iter().filter_map(|g| at(g, "blobs_bytes")?.as_u64()).collect();
     if growth.len() > 1 && growth.iter().any(|bytes| *bytes > 0) {
-        let growth: Vec<String> = growth.into_iter().map(readable).collect();
+        let one = |bytes| if bytes == 0 { "nothing".to_owned() } else { readable(bytes) };
+        let growth: Vec<String> = growth.into_iter().map(one).collect();
         parts.push(format!("blobs grew in the last sessions by {}", growth.join(", ")));
     }
     if let Some(unnamed) = bytes("unnamed_bytes").filter(|n| *n > 0) {
