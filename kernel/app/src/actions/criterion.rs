@@ -31,7 +31,7 @@ pub fn look(args: &CriterionArgs, log: Option<&View>) -> Result<Done, Failure> {
     match args.what.as_str() {
         "list" => Ok(Done::shown("help", json!({ "text": list(log) }))),
         "show" => show(log, args.name.as_deref()),
-        _ => super::help(Some("criterion")),
+        _ => super::help(&["criterion".to_owned()]),
     }
 }
 
