@@ -11,25 +11,9 @@ use support::{Desk, Ended, sample};
 
 /// The program with variables of its own; those that steer threads are unset otherwise, whoever runs the tests.
 fn run(desk: &Desk, args: &[&str], stdin: &str, variables: &[(&str, &str)]) -> Ended {
-    use std::io::Write;
-    let mut child = Command::new(env!("CARGO_BIN_EXE_fascicolo"))
-        .args(args)
-        .current_dir(desk.folder.path())
-        .env_remove("FASCICOLO_DOSSIER")
-        .env_remove("OMP_NUM_THREADS")
-        .envs(variables.iter().copied())
-        .stdin(std::process::Stdio::piped())
-        .stdout(std::process::Stdio::piped())
-        .stderr(std::process::Stdio::piped())
-        .spawn()
-        .unwrap();
-    let _ = child.stdin.take().unwrap().write_all(stdin.as_bytes());
-    let output = child.wait_with_output().unwrap();
-    Ended {
-        status: output.status.code().unwrap_or(-1),
-        stdout: String::from_utf8(output.stdout).unwrap(),
-        stderr: String::from_utf8(output.stderr).unwrap(),
-    }
+    desk.run_among(args, stdin, |command| {
+        command.env_remove("OMP_NUM_THREADS").envs(variables.iter().copied());
+    })
 }
 
 /// An empty environment with one package: its interpreter.

@@ -69,15 +69,15 @@ impl Desk {
 
     /// Runs a command with a text on its standard input.
     pub fn run_with(&self, args: &[&str], stdin: &str) -> Ended {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_fascicolo"))
-            .args(args)
-            .current_dir(self.folder.path())
-            .env_remove("FASCICOLO_DOSSIER")
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
+        self.run_among(args, stdin, |_| ())
+    }
+
+    /// The same with another environment, as `prepare` makes it.
+    pub fn run_among(&self, args: &[&str], stdin: &str, prepare: impl FnOnce(&mut Command)) -> Ended {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_fascicolo"));
+        command.args(args).current_dir(self.folder.path()).env_remove("FASCICOLO_DOSSIER");
+        prepare(&mut command);
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         use std::io::Write;
         // A command that fails early does not read its input.
         let _ = child.stdin.take().unwrap().write_all(stdin.as_bytes());

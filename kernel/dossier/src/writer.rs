@@ -87,6 +87,10 @@ impl Dossier {
         let (opened, stopped) = (Instant::now(), None);
         let mut dossier = Dossier { view, session: session.into(), opened, redacted: 0, place: None, stopped };
         let parent = dossier.checkpoint();
+        if parent.size == 0 {
+            // Before the first entry: interrupted here or later, a new log never takes itself for a copy.
+            dossier.settle(parent.clone())?;
+        }
         let moved = unlogged.iter().map(|name| dossier.moved_before(name)).collect::<Result<Vec<_>, _>>()?;
         dossier.recover(moved, torn, leftover)?;
         dossier.finish_redactions()?;

@@ -26,8 +26,9 @@ fn a_log_cut_beyond_its_checkpoint_recovers_and_cut_within_is_refused() {
     let before = Dossier::read(&path).unwrap();
     let trial = folder.path().join("trial.fascicolo");
     copy(&path, &trial);
-    // The trial stands for the original here, not for a copy that goes on elsewhere.
-    fs::remove_file(trial.join("place")).unwrap();
+    // The trial stands for the original here, not for a copy that goes on elsewhere: it is told where it lies, and the
+    // entry that says so is written over below.
+    drop(Dossier::open(&trial, "settles").unwrap());
     let values = fs::read(path.join("disclosures/values.jsonl")).unwrap();
     for cut in 0..=whole.len() {
         fs::write(trial.join("entries.jsonl"), &whole[..cut]).unwrap();

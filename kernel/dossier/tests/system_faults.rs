@@ -78,8 +78,6 @@ fn torn(path: &Path) {
         fs::write(path.join(file), content + tail).unwrap();
     }
     fs::write(path.join("blobs/tmp/left"), "half a bl").unwrap();
-    // A copy stands for the original here, and forks nothing.
-    fs::remove_file(path.join("place")).unwrap();
 }
 
 /// Which calls of a session that meets no fault concern the dossier: by name, which one of that name.

@@ -213,7 +213,7 @@ fn derived(
         data.push(Data { path: path.clone(), sha256: sha256.clone(), taken, because: because.unwrap_or_default() });
     }
     bound.validity = export::validity(log, notebook, &data);
-    for (file, bytes) in export::derived(log, name, notebook, &data)? {
+    for (file, bytes) in export::derived(log, name, notebook, &data, &bound.validity)? {
         let presented = read(file);
         if presented == bytes {
             continue;

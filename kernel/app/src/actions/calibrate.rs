@@ -56,17 +56,18 @@ pub fn perform(
         .iter()
         .filter(|parameter| !args.set.iter().any(|(name, _)| *name == parameter.name))
         .collect();
-    let reference_path = place_of_output(session, &declared, &reference.output, front)?;
+    let (reference_path, of_reference) = place_of_output(session, &declared, &reference.output, front)?;
     let mut runs = Vec::new();
     let mut reads = Vec::new();
     for path in &args.runs {
-        let run = open_run(session, path, (&reference_path, &declared, &columns), place, front, &mut reads)?;
+        let run =
+            open_run(session, path, (&reference_path, &of_reference, &declared, &columns), place, front, &mut reads)?;
         runs.push(run);
     }
     let set = |value: Option<f64>| {
         let mut parameters = args.set.clone();
         for parameter in &open {
-            parameters.push((parameter.name.clone(), value.unwrap_or_else(|| harmless(parameter))));
+            parameters.push((parameter.name.clone(), value.unwrap_or_else(|| compare::harmless(parameter))));
         }
         parameters
     };
@@ -106,19 +107,19 @@ pub fn perform(
     session.record(place, Kind::Fact, "calibrate", Fact { body, result, reads, ..Fact::default() })
 }
 
-/// Where the declared output lies; it must still be the one that was declared.
+/// Where the declared output lies, and what was read there; it must still be the one that was declared.
 fn place_of_output(
     session: &Session,
     declared: &Value,
     output: &str,
     front: &dyn FrontEnd,
-) -> Result<std::path::PathBuf, Failure> {
+) -> Result<(std::path::PathBuf, Vec<FileSeen>), Failure> {
     let named = declared["output"]["path"].as_str().unwrap_or_default();
     let path = session.resolve(Path::new(named));
     let watch = Watching { what: format!("reading {named}"), front, interrupt: session.interrupt.clone() };
     let seen = files::seen("reference", &path, &watch)?;
     if seen[0].sha256 == output {
-        return Ok(path);
+        return Ok((path, seen));
     }
     Err(Failure {
         place: Some(named.to_owned()),
@@ -133,7 +134,7 @@ fn place_of_output(
 fn open_run(
     session: &mut Session,
     path: &Path,
-    (reference, declared, columns): (&Path, &Value, &fascicolo_embeddings::Columns),
+    (reference, of_reference, declared, columns): (&Path, &[FileSeen], &Value, &fascicolo_embeddings::Columns),
     place: &Place,
     front: &dyn FrontEnd,
     reads: &mut Vec<FileSeen>,
@@ -141,7 +142,6 @@ fn open_run(
     let shown = files::shown(path);
     let run = session.resolve(path);
     let watch = Watching { what: format!("reading {shown}"), front, interrupt: session.interrupt.clone() };
-    let of_reference = files::seen("reference", reference, &watch)?;
     let of_run = files::seen("candidate", &run, &watch)?;
     if of_run[0].sha256 == of_reference[0].sha256 {
         return Err(Failure {
@@ -154,7 +154,7 @@ fn open_run(
         });
     }
     let named = Path::new(declared["output"]["path"].as_str().unwrap_or_default());
-    compare::opened(session, place, (named, &of_reference), (path, &of_run), true)?;
+    compare::opened(session, place, (named, of_reference), (path, &of_run), true)?;
     let comparison = Comparison::open(reference, &run, columns, &watch)?;
     let rows = (comparison.reference_content_digest(), comparison.content_digest());
     compare::rows_opened(session, place, &rows)?;
@@ -191,11 +191,6 @@ fn outcome(
             })
         }
     }
-}
-
-/// A value that means something to the criterion, for figures that no bound changes.
-fn harmless(parameter: &Parameter) -> f64 {
-    0.0f64.max(parameter.least.unwrap_or(0.0)).min(parameter.most.unwrap_or(f64::MAX))
 }
 
 /// Each figure's smallest, middle and largest value over the runs.

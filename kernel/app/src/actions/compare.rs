@@ -8,7 +8,7 @@ use crate::ledger::{self, Content, Reference, Seal};
 use crate::session::{Fact, Place, Session};
 use fascicolo_contract::causes::{Causes, Hint};
 use fascicolo_contract::measure::{MeasureTrouble, measure_rows};
-use fascicolo_contract::verdict::{Figure, Judgement, Verdict};
+use fascicolo_contract::verdict::{Figure, Judgement, Parameter, Verdict};
 use fascicolo_contract::{Obstacle, Standing};
 use fascicolo_criterion::{Admitted, Finished};
 use fascicolo_dossier::{Draft, FileSeen, Kind};
@@ -165,15 +165,23 @@ fn exploring(args: &CompareArgs, criterion: &Admitted) -> Terms {
     let mut open = Vec::new();
     for parameter in &criterion.description.parameters {
         if !parameters.iter().any(|(name, _)| name == &parameter.name) {
-            // Judges nothing; but the criterion must get a number that means something to it.
-            let value = 0.0f64.max(parameter.least.unwrap_or(0.0)).min(parameter.most.unwrap_or(f64::MAX));
-            parameters.push((parameter.name.clone(), value));
+            parameters.push((parameter.name.clone(), harmless(parameter)));
             open.push(parameter.name.clone());
         }
     }
     let columns =
         Columns { id: args.id.clone(), vector: args.vector.clone(), label: args.label.clone(), candidate_label: false };
     Terms { reference: None, seal: None, parameters, open, changed: None, columns }
+}
+
+/// A number for a parameter that judges nothing; but the criterion must get one that means something to it.
+pub(super) fn harmless(parameter: &Parameter) -> f64 {
+    0.0f64.max(parameter.least.unwrap_or(0.0)).min(parameter.most.unwrap_or(f64::MAX))
+}
+
+/// Rows of a batch of so wide rows: two sides of at most 8 bytes a value.
+fn batch_rows(dims: usize) -> usize {
+    (BATCH_BYTES / (16 * dims).max(1)).clamp(1, BATCH_ROWS)
 }
 
 /// The columns that the reference was declared with.
@@ -314,9 +322,7 @@ pub(super) fn judge(
     let threads = std::thread::available_parallelism().map_or(1, |n| n.get());
     let (of_all, mut trouble) = comparison.measures(&measures, threads, &watch)?;
     let mut fold = criterion.start(parameters, session.interrupt.asked.clone())?;
-    // Two sides of at most 8 bytes a value.
-    let row_bytes = 16 * comparison.structure().dims_reference as usize;
-    let mut batches = comparison.batches((BATCH_BYTES / row_bytes.max(1)).clamp(1, BATCH_ROWS))?;
+    let mut batches = comparison.batches(batch_rows(comparison.structure().dims_reference as usize))?;
     let mut batch = batches.buffer();
     let total = batches.rows_left() as f64;
     let mut first = 0;
@@ -348,13 +354,12 @@ const HINTED_VALUES: f64 = 4e8;
 /// What the difference looks like; nothing for comparisons too large to be looked through once more.
 fn hints(session: &Session, comparison: &Comparison, front: &dyn FrontEnd) -> Result<Vec<Hint>, Failure> {
     let dims = comparison.structure().dims_reference as usize;
-    let size = (BATCH_BYTES / (16 * dims.max(1))).clamp(1, BATCH_ROWS);
     let mut causes = Causes::new(dims);
     for second in [false, true] {
         if second && !causes.wants_a_second_look() {
             break;
         }
-        let mut batches = comparison.batches(size)?;
+        let mut batches = comparison.batches(batch_rows(dims))?;
         if 2.0 * batches.rows_left() as f64 * dims as f64 > HINTED_VALUES {
             break;
         }

@@ -61,7 +61,8 @@ pub fn perform(session: &mut Session, request: &Request<'_>) -> Result<Done, Fai
     for taken in data.iter().filter(|d| d.taken) {
         files.push(CaseFile { path: taken.path.clone(), source: Source::File(folder.join(&taken.path)) });
     }
-    for (path, bytes) in derived(log, &name, presented.as_ref(), &data)? {
+    let validity = validity(log, presented.as_ref(), &data);
+    for (path, bytes) in derived(log, &name, presented.as_ref(), &data, &validity)? {
         files.push(file(path, bytes));
     }
 
@@ -78,7 +79,7 @@ pub fn perform(session: &mut Session, request: &Request<'_>) -> Result<Done, Fai
         "output": request.output.display().to_string(), "sha256": written.sha256, "bytes": written.bytes,
         "files": written.payload_files, "entries": log.size(), "root": log.root_hex(), "left_out": left, "masked": masked,
         "notebook": presented.is_some().then_some(notebook_name),
-        "validity": validity(log, presented.as_ref(), &data)["says"],
+        "validity": validity["says"],
     });
     Ok(Done::shown("dossier_export", result))
 }
@@ -210,16 +211,17 @@ pub(super) fn is_reserved(path: &str, name: &str) -> bool {
 }
 
 /// The files of [`DERIVED`], of nothing but the log, the notebook as it travels, and which data travel and why others do
-/// not: whoever has the case can make them again.
+/// not: whoever has the case can make them again. `validity`: what [`validity`] gives of the same.
 pub(super) fn derived(
     log: &View,
     name: &str,
     notebook: Option<&Value>,
     data: &[Data],
+    validity: &Value,
 ) -> Result<Vec<(&'static str, Vec<u8>)>, Failure> {
     let mut case = case(log, name)?;
     case["generator"] = json!(format!("Fascicolo {}", env!("CARGO_PKG_VERSION")));
-    case["validity"] = validity(log, notebook, data);
+    case["validity"] = validity.clone();
     let notebook_name = format!("{name}.ipynb");
     let page = verify_page(name, log.path(), log, data, notebook.map(|_| &notebook_name));
     let dossier = log.path().file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();

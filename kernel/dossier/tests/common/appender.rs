@@ -108,7 +108,7 @@ pub enum Log {
 }
 
 /// Opens the dossier as the next session would, and compares: each acknowledged entry stands where it was said to, with
-/// all its values; every session's numbers are as `log` says; nothing is forked; it verifies and can be appended to.
+/// all its values; every session's numbers are as `log` says; nothing but a copy is forked; it verifies and can be appended to.
 /// Returns the number of entries.
 pub fn must_hold(dossier: &Path, sessions: &BTreeMap<String, Acknowledged>, log: Log, context: &str) -> u64 {
     // A log that nobody has come to open yet is none.
@@ -122,6 +122,8 @@ pub fn must_hold(dossier: &Path, sessions: &BTreeMap<String, Acknowledged>, log:
         match record.kind {
             Kind::Log if place == 0 => continue,
             Kind::Recover => continue,
+            // What began as a copy of an earlier session's dossier goes on as one; nothing else is forked.
+            Kind::Fork if sessions.get("before").is_some_and(|before| !before.is_empty()) => continue,
             // What an earlier comparison appended.
             Kind::Start if record.session == AFTER => continue,
             Kind::Start => {}
