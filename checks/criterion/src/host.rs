@@ -23,8 +23,10 @@ mod bindings {
 use bindings::Check;
 pub(crate) use bindings::exports::fascicolo::criterion::criterion as wire;
 
-/// Fuel for describing itself, taking parameters, and its verdict, each: under a second of instructions.
+/// Fuel for describing itself, taking parameters, and each other call, besides what rows bring: a part of a second.
 pub const BASE_FUEL: u64 = 500_000_000;
+/// Fuel for the verdict: what was sampled may still have to be multiplied with itself.
+pub const VERDICT_FUEL: u64 = 3_000_000_000;
 /// Fuel for each row, besides [`FUEL_PER_VALUE`].
 pub const FUEL_PER_ROW: u64 = 50_000;
 /// Fuel for each value of each row.
@@ -39,7 +41,7 @@ pub const INSTANCES: usize = 64;
 pub const STACK_BYTES: usize = 512 << 10;
 /// Bytes of an answer or a state.
 pub const ANSWER_BYTES: usize = 16 << 20;
-/// Processor time of one call: fuel alone lasts for less than a second of it, unless every instruction waits for memory.
+/// Processor time of one call: fuel alone lasts for less of it, unless every instruction waits for memory.
 const CPU_DEADLINE: Duration = Duration::from_millis(2_500);
 /// Wall time of one call: a backstop where the system does not tell the processor time of a thread.
 const WALL_DEADLINE: Duration = Duration::from_secs(120);
@@ -365,7 +367,7 @@ impl Fold {
     pub fn finish(mut self) -> Result<Finished, CriterionError> {
         let answer = self
             .call
-            .run("its verdict", BASE_FUEL, |check, store| check.fascicolo_criterion_criterion().call_finish(store))?
+            .run("its verdict", VERDICT_FUEL, |check, store| check.fascicolo_criterion_criterion().call_finish(store))?
             .map_err(|why| answer::none(&self.call.name, &why))?;
         let outcome = answer::outcome(&self.call.name, answer)?;
         Ok(Finished { outcome, fuel: self.call.used, rows: self.rows })

@@ -12,9 +12,13 @@ const SDK: &[(&str, &str)] = &[
     ("bindings.rs", include_str!("../../../wasm-checks/sdk/src/bindings.rs")),
     ("build.rs", include_str!("../../../wasm-checks/sdk/src/build.rs")),
     ("exact.rs", include_str!("../../../wasm-checks/sdk/src/exact.rs")),
+    ("linear.rs", include_str!("../../../wasm-checks/sdk/src/linear.rs")),
     ("macros.rs", include_str!("../../../wasm-checks/sdk/src/macros.rs")),
     ("row.rs", include_str!("../../../wasm-checks/sdk/src/row.rs")),
     ("rt.rs", include_str!("../../../wasm-checks/sdk/src/rt.rs")),
+    ("sample.rs", include_str!("../../../wasm-checks/sdk/src/sample.rs")),
+    ("sha256.rs", include_str!("../../../wasm-checks/sdk/src/sha256.rs")),
+    ("statistics.rs", include_str!("../../../wasm-checks/sdk/src/statistics.rs")),
 ];
 
 const TARGET: &str = "wasm32-unknown-unknown";
