@@ -30,6 +30,7 @@ fn answer(host: &Host) -> Result<(Outcome, u64), CriterionError> {
     let batch = AlignedBatch {
         ids,
         labels: Texts::default(),
+        candidate_labels: Texts::default(),
         dims: 2,
         reference: Vectors::F32(vec![1.0, 0.0, 0.0, 1.0]),
         candidate: Vectors::F32(vec![1.0, 0.1, 0.2, 1.0]),
