@@ -22,20 +22,22 @@ criterion! {
         state.sample.add(p.rows, row.id, row.reference, row.candidate);
     },
     verdict: |state, p| {
-        let (r, c) = (state.sample.reference(), state.sample.candidate());
-        let (rows, values) = (r.rows() as f64, r.columns() as f64);
-        // Multiplications that fit the fuel of a verdict.
-        if rows * rows * values > 4.5e8 {
+        let (rows, values) = (state.sample.len() as f64, state.sample.dims() as f64);
+        // So many rows fit the fuel of a verdict: two inner products for each pair.
+        let most = (9.5e8 / (7.2 * values + 130.0)).sqrt().floor();
+        if rows > most {
             return inconclusive()
-                .because(format!("a sample of {rows} rows of {values} values is too large to be looked at here; declare fewer rows"))
+                .because(format!("of {values} values a row, a sample of at most {most} rows can be looked at here; declare fewer rows than {rows}"))
                 .figure("rows.sampled", "rows", &rows);
         }
+        let (mut r, mut c) = (state.sample.reference(), state.sample.candidate());
+        fascicolo::linear::level(&mut r, &mut c);
         let (r, c) = (r.centred(), c.centred());
         let (of_r, of_c) = (r.rows_by_rows(&r), c.rows_by_rows(&c));
         let (norm_r, norm_c) = (of_r.norm(), of_c.norm());
         if !(norm_r > 0.0 && norm_c > 0.0 && norm_r.is_finite() && norm_c.is_finite()) {
             return inconclusive()
-                .because("all rows of the sample are the same on one side, or their squares leave float64: there is nothing to be alike")
+                .because("all rows of the sample are the same on one side, or too small beside the other side: there is nothing to be alike")
                 .figure("rows.sampled", "rows", &rows);
         }
         // Each side by its norm first: the product of both could leave float64. Rounding may take it a little beyond 1.

@@ -9,7 +9,8 @@
 //! Traps: a permuted file has not drifted: ids do not count here, `cosine` sees them. MMD² hangs on the bandwidth: far too
 //! small or too large, and it is 0 for everything; `distance.median` of the reference's rows is the usual choice, found
 //! with `%compare … --explore` of the reference with itself. Unbiased, it falls below 0 for equal spreads. It is a
-//! distance here, not a test: rows are pairs, so that the tables of the two-sample test do not hold.
+//! distance here, not a test: rows are pairs, so that the tables of the two-sample test do not hold. With fewer rows than
+//! values, a change of the covariance below 10⁻⁷ is rounding.
 
 criterion! {
     meaning: "mean, covariance and MMD² of a sample stay within what is accepted",
@@ -27,41 +28,55 @@ criterion! {
         state.sample.add(p.rows, row.id, row.reference, row.candidate);
     },
     verdict: |state, p| {
-        let (r, c) = (state.sample.reference(), state.sample.candidate());
-        let (n, values) = (r.rows(), r.columns());
+        let (n, values) = (state.sample.len(), state.sample.dims());
         let rows = n as f64;
         let nothing = |why: String| inconclusive().because(why).figure("rows.sampled", "rows", &rows);
         if n < 2 {
             return nothing("one row has no spread".to_owned());
         }
-        if p.bandwidth == 0.0 {
-            return nothing("a kernel of width 0 sees no row near another".to_owned());
+        // So many rows fit the fuel of a verdict: six inner products or distances for each pair, and three powers of e.
+        let most = (9.5e8 / (23.5 * values as f64 + 360.0)).sqrt().floor();
+        if rows > most {
+            return nothing(format!("of {values} values a row, a sample of at most {most} rows can be looked at here; declare fewer rows than {rows}"));
         }
-        // Multiplications that fit the fuel of a verdict.
-        if rows * rows * values as f64 > 1.5e8 {
-            return nothing(format!("a sample of {rows} rows of {values} values is too large to be looked at here; declare fewer rows"));
+        let (mut r, mut c) = (state.sample.reference(), state.sample.candidate());
+        let power = fascicolo::linear::level(&mut r, &mut c);
+        let bandwidth = p.bandwidth * power;
+        if bandwidth * bandwidth == 0.0 {
+            return nothing("a kernel of this width beside these values sees no row near another".to_owned());
         }
         let (mean_r, mean_c) = (r.means(), c.means());
         let (centred_r, centred_c) = (r.centred(), c.centred());
         let deviation = (centred_r.norm() * centred_r.norm() / (rows - 1.0)).sqrt();
         if !(deviation > 0.0 && deviation.is_finite()) {
-            return nothing("the reference's rows are all the same, or their squares leave float64: there is no spread to compare with".to_owned());
+            return nothing("the reference's rows are all the same, or are so beside the candidate's: there is no spread to compare with".to_owned());
         }
         let shift = mean_r.iter().zip(&mean_c).fold(0.0, |sum, (r, c)| sum + (c - r) * (c - r)).sqrt() / deviation;
-        // ‖CᵀC − RᵀR‖² = ‖CCᵀ‖² − 2‖CRᵀ‖² + ‖RRᵀ‖² loses what is small. CᵀC − RᵀR = ½(XᵀY + YᵀX), X = C − R, Y = C + R, keeps it.
-        let (mut x, mut y) = (centred_c.clone(), centred_c.clone());
-        for i in 0..n {
-            x.row_mut(i).iter_mut().zip(centred_r.row(i)).for_each(|(x, r)| *x -= r);
-            y.row_mut(i).iter_mut().zip(centred_r.row(i)).for_each(|(y, r)| *y += r);
-        }
-        // ‖½(XᵀY + YᵀX)‖² = ½(⟨XXᵀ, YYᵀ⟩ + ⟨XYᵀ, (XYᵀ)ᵀ⟩)
-        let (xx, yy, xy) = (x.rows_by_rows(&x), y.rows_by_rows(&y), x.rows_by_rows(&y));
-        let change = (0.5 * (xx.inner(&yy) + xy.inner(&xy.transposed()))).max(0.0).sqrt();
-        let covariance = change / centred_r.rows_by_rows(&centred_r).norm();
+        // ‖CᵀC − RᵀR‖ and ‖RᵀR‖: value by value, or, where rows are fewer, by inner products of rows. There ‖CᵀC‖² −
+        // 2‖CRᵀ‖² + ‖RRᵀ‖² would lose what is small; CᵀC − RᵀR = ½(XᵀY + YᵀX) with X = C − R, Y = C + R keeps more of it.
+        let combined = |factor: f64| {
+            let mut sum = centred_c.clone();
+            for i in 0..n {
+                sum.row_mut(i).iter_mut().zip(centred_r.row(i)).for_each(|(sum, r)| *sum += factor * r);
+            }
+            sum
+        };
+        let covariance = if values <= n {
+            let (of_r, mut change) = (centred_r.columns_by_columns(&centred_r), centred_c.columns_by_columns(&centred_c));
+            for i in 0..values {
+                change.row_mut(i).iter_mut().zip(of_r.row(i)).for_each(|(change, r)| *change -= r);
+            }
+            change.norm() / of_r.norm()
+        } else {
+            let (x, y) = (combined(-1.0), combined(1.0));
+            let xy = x.rows_by_rows(&y);
+            let squared = 0.5 * (x.rows_by_rows(&x).inner(&y.rows_by_rows(&y)) + xy.inner(&xy.transposed()));
+            squared.max(0.0).sqrt() / centred_r.rows_by_rows(&centred_r).norm()
+        };
         // Distances of rows: of the reference, of the candidate, and across, without the pairs of one row.
         let mut near: Vec<f64> = Vec::with_capacity(n * (n - 1) / 2);
         let (mut of_r, mut of_c, mut across) = (0.0, 0.0, 0.0);
-        let kernel = |squared: f64| (-squared / (2.0 * p.bandwidth * p.bandwidth)).exp();
+        let kernel = |squared: f64| (-squared / (2.0 * bandwidth * bandwidth)).exp();
         for i in 0..n {
             for j in 0..i {
                 let squared = fascicolo::linear::squared_distance(r.row(i), r.row(j));
@@ -74,9 +89,11 @@ criterion! {
         }
         let pairs = rows * (rows - 1.0);
         let mmd2 = 2.0 * of_r / pairs + 2.0 * of_c / pairs - 2.0 * across / pairs;
-        near.sort_by(f64::total_cmp);
         let middle = near.len() / 2;
-        let median = if near.len() % 2 == 1 { near[middle].sqrt() } else { 0.5 * (near[middle - 1].sqrt() + near[middle].sqrt()) };
+        let even = near.len() % 2 == 0;
+        let (below, upper, _) = near.select_nth_unstable_by(middle, f64::total_cmp);
+        let lower = if even { below.iter().copied().fold(0.0, f64::max) } else { *upper };
+        let median = 0.5 * (lower.sqrt() + upper.sqrt()) / power;
         pass_if(shift <= p.shift && covariance <= p.covariance && mmd2 <= p.mmd2)
             .because(format!(
                 "the mean of {rows} rows moved by {shift} deviations, of {} accepted; their covariance changed by {covariance}, of {}; MMD² is {mmd2}, of {}",

@@ -19,20 +19,28 @@ criterion! {
     state: { rows: Count, same: Count, flipped: Highest<20>, flips: Count, tied: Count, kept: Count, asked: Count },
     row: |state, row, p| {
         state.rows.add();
-        let order = |v: Vector<'_>| {
-            let mut places: Vec<usize> = (0..v.len()).collect();
-            // −0 + 0 is 0: both zeros are one score.
-            places.sort_by(|a, b| (v.get(*b) + 0.0).total_cmp(&(v.get(*a) + 0.0)).then(a.cmp(b)));
-            places
+        // −0 + 0 is 0: both zeros are one score.
+        let before = |v: Vector<'_>, a: usize, b: usize| (v.get(b) + 0.0).total_cmp(&(v.get(a) + 0.0)).then(a.cmp(&b));
+        let classes = row.reference.len();
+        let k = (p.k as usize).min(classes);
+        // The first k places in any order, and the first of all with its lead over the second.
+        let first = |v: Vector<'_>| {
+            let mut places: Vec<usize> = (0..classes).collect();
+            if k < classes {
+                places.select_nth_unstable_by(k - 1, |a, b| before(v, *a, *b));
+            }
+            places.truncate(k);
+            let best = v.argmax();
+            let second = (0..classes).filter(|i| Some(*i) != best).map(|i| v.get(i)).fold(f64::NEG_INFINITY, f64::max);
+            (places, best, best.filter(|_| classes > 1).map_or(0.0, |best| v.get(best) - second))
         };
-        let (r, c) = (order(row.reference), order(row.candidate));
-        let k = (p.k as usize).min(r.len());
-        let lead = |v: Vector<'_>, places: &[usize]| if places.len() < 2 { 0.0 } else { v.get(places[0]) - v.get(places[1]) };
-        let (lead_r, lead_c) = (lead(row.reference, &r), lead(row.candidate, &c));
-        state.tied.add_if(r.len() > 1 && (lead_r == 0.0 || lead_c == 0.0));
+        let ((r, best_r, lead_r), (c, best_c, lead_c)) = (first(row.reference), first(row.candidate));
+        state.tied.add_if(classes > 1 && (lead_r == 0.0 || lead_c == 0.0));
+        let mut among = vec![false; classes];
+        r.iter().for_each(|place| among[*place] = true);
         state.asked.add_many(k as u64);
-        state.kept.add_many(r[..k].iter().filter(|place| c[..k].contains(place)).count() as u64);
-        if r.first() == c.first() {
+        state.kept.add_many(c.iter().filter(|place| among[**place]).count() as u64);
+        if best_r == best_c {
             state.same.add();
         } else {
             state.flips.add();

@@ -6,6 +6,7 @@
 use crate::answer;
 use crate::error::CriterionError;
 use crate::isolate::{self, Isolation};
+use crate::lines::Lines;
 use crate::words::plain;
 use fascicolo_contract::AlignedBatch;
 use fascicolo_contract::measure::{Measure, Neighbours};
@@ -26,7 +27,7 @@ pub(crate) use bindings::exports::fascicolo::criterion::criterion as wire;
 /// Fuel for describing itself, taking parameters, and each other call, besides what rows bring: a part of a second.
 pub const BASE_FUEL: u64 = 500_000_000;
 /// Fuel for the verdict: what was sampled may still have to be multiplied with itself.
-pub const VERDICT_FUEL: u64 = 3_000_000_000;
+pub const VERDICT_FUEL: u64 = 1_000_000_000;
 /// Fuel for each row, besides [`FUEL_PER_VALUE`].
 pub const FUEL_PER_ROW: u64 = 50_000;
 /// Fuel for each value of each row.
@@ -58,7 +59,7 @@ pub struct Host {
 /// The engine's settings, for whoever compiles for it too.
 pub(crate) fn config() -> Config {
     let mut config = Config::new();
-    // A call into the host costs what some hundred instructions do, a root or a quotient what some do.
+    // A call into the host costs what some hundred instructions do, a root or a quotient what some twenty do.
     let mut cost = OperatorCost::new();
     (cost.MemoryGrow, cost.TableGrow) = (u8::MAX, u8::MAX);
     for slow in [
@@ -70,8 +71,29 @@ pub(crate) fn config() -> Config {
         &mut cost.F64x2Sqrt,
         &mut cost.F32x4Div,
         &mut cost.F64x2Div,
+        &mut cost.I32DivS,
+        &mut cost.I32DivU,
+        &mut cost.I32RemS,
+        &mut cost.I32RemU,
+        &mut cost.I64DivS,
+        &mut cost.I64DivU,
+        &mut cost.I64RemS,
+        &mut cost.I64RemU,
     ] {
-        *slow = 6;
+        *slow = 20;
+    }
+    // Naming a value, or a constant, is no work once compiled.
+    for free in [
+        &mut cost.LocalGet,
+        &mut cost.LocalSet,
+        &mut cost.LocalTee,
+        &mut cost.I32Const,
+        &mut cost.I64Const,
+        &mut cost.F32Const,
+        &mut cost.F64Const,
+        &mut cost.V128Const,
+    ] {
+        *free = 0;
     }
     config
         .consume_fuel(true)
@@ -121,6 +143,7 @@ impl Host {
             name: name.to_owned(),
             host: self.clone(),
             component,
+            lines: Arc::new(Lines::of(bytes)),
             description: Description {
                 name: name.to_owned(),
                 version: String::new(),
@@ -151,6 +174,7 @@ pub struct Admitted {
     pub description: Description,
     host: Host,
     component: Component,
+    lines: Arc<Lines>,
 }
 
 impl Admitted {
@@ -256,7 +280,8 @@ impl Admitted {
         watch(&mut store, &self.host, interrupted.clone());
         let linker = Linker::new(&self.host.engine);
         let (name, host) = (self.name.clone(), self.host.clone());
-        let mut call = Call { name, host, store, check: None, used: 0, interrupted };
+        let lines = self.lines.clone();
+        let mut call = Call { name, host, lines, store, check: None, used: 0, interrupted };
         match Check::instantiate(&mut call.store, &self.component, &linker) {
             Ok(check) => {
                 call.used += BASE_FUEL - call.store.get_fuel().map_err(runtime)?;
@@ -268,6 +293,7 @@ impl Admitted {
                 name: self.name.clone(),
                 during: during.to_owned(),
                 limit: format!("it makes more than {INSTANCES} core instances, memories or tables"),
+                line: None,
             }),
             Err(error) if error.downcast_ref::<Trap>().is_none() && call.store.data().denied.is_none() => {
                 // Without imports, and without a trap, only a missing or differently typed export remains.
@@ -378,6 +404,7 @@ impl Fold {
 struct Call {
     name: String,
     host: Host,
+    lines: Arc<Lines>,
     store: Store<Limits>,
     check: Option<Check>,
     used: u64,
@@ -406,32 +433,44 @@ impl Call {
         }
     }
 
+    /// The innermost line of the cell that was being computed, where the component tells lines.
+    fn line(&self, error: &wasmtime::Error) -> Option<u32> {
+        let frames = error.downcast_ref::<wasmtime::WasmBacktrace>()?.frames();
+        frames.iter().find_map(|frame| self.lines.at(frame.module_offset()? as u64))
+    }
+
     /// Why a call ended: a denied resource explains the trap that follows it.
     fn ended(&self, during: &str, fuel: u64, error: &wasmtime::Error) -> CriterionError {
         let (name, during) = (self.name.clone(), during.to_owned());
+        let line = self.line(error);
         if let Some(limit) = &self.store.data().denied {
-            return CriterionError::OverLimit { name, during, limit: limit.clone() };
+            return CriterionError::OverLimit { name, during, limit: limit.clone(), line };
         }
         match error.downcast_ref::<Trap>() {
-            Some(Trap::OutOfFuel) => CriterionError::OutOfFuel { name, fuel, during },
+            Some(Trap::OutOfFuel) => CriterionError::OutOfFuel { name, fuel, during, line },
             Some(Trap::Interrupt) if self.interrupted.load(Ordering::Relaxed) => {
                 CriterionError::Interrupted { name, during }
             }
-            Some(Trap::Interrupt) => CriterionError::Deadline { name, during, seconds: CPU_DEADLINE.as_secs_f64() },
+            Some(Trap::Interrupt) => {
+                CriterionError::Deadline { name, during, seconds: CPU_DEADLINE.as_secs_f64(), line }
+            }
             Some(Trap::StackOverflow) => CriterionError::OverLimit {
                 name,
                 during,
                 limit: format!("its stack grew beyond {} KiB", STACK_BYTES >> 10),
+                line,
             },
-            Some(Trap::UnreachableCodeReached) => CriterionError::Trapped { name, during, why: "it panicked".into() },
-            Some(trap) => CriterionError::Trapped { name, during, why: trap.to_string() },
+            Some(Trap::UnreachableCodeReached) => {
+                CriterionError::Trapped { name, during, why: "it panicked".into(), line }
+            }
+            Some(trap) => CriterionError::Trapped { name, during, why: trap.to_string(), line },
             None => {
                 let why = format!("{error:#}");
                 if why.contains("fuel allocated for hostcalls has been exhausted") {
                     let limit = format!("its answer has more than {} MiB", ANSWER_BYTES >> 20);
-                    return CriterionError::OverLimit { name, during, limit };
+                    return CriterionError::OverLimit { name, during, limit, line };
                 }
-                CriterionError::Trapped { name, during, why: plain(&why) }
+                CriterionError::Trapped { name, during, why: plain(&why), line }
             }
         }
     }

@@ -13,6 +13,7 @@ pub mod host;
 pub mod inspect;
 pub mod isolate;
 mod jail;
+mod lines;
 pub mod standard;
 pub mod toolchain;
 mod words;

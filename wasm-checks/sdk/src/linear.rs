@@ -156,33 +156,34 @@ impl Matrix {
 
     /// A⁻¹, or `None` where a pivot is 0. Square.
     ///
-    /// Source: Gauss and Jordan's elimination with row exchanges.
+    /// Source: Gauss and Jordan's elimination in place, with row exchanges. n³ multiplications.
     pub fn inverse(&self) -> Option<Matrix> {
         let n = self.rows;
-        let (mut left, mut right) = (self.clone(), Matrix::unit(n));
-        for column in 0..n {
-            let pivot = (column..n).max_by(|a, b| left.get(*a, column).abs().total_cmp(&left.get(*b, column).abs()))?;
-            let value = left.get(pivot, column);
+        let mut inverse = self.clone();
+        let mut exchanged = Vec::with_capacity(n);
+        for k in 0..n {
+            let size = |row: &usize| inverse.get(*row, k).abs();
+            let pivot = (k..n).max_by(|a, b| size(a).total_cmp(&size(b)))?;
+            let value = inverse.get(pivot, k);
             if value == 0.0 || !value.is_finite() {
                 return None;
             }
-            for matrix in [&mut left, &mut right] {
-                for j in 0..n {
-                    matrix.values.swap(column * n + j, pivot * n + j);
-                }
-                matrix.row_mut(column).iter_mut().for_each(|x| *x /= value);
-            }
-            let (left_pivot, right_pivot) = (left.row(column).to_vec(), right.row(column).to_vec());
-            for i in (0..n).filter(|i| *i != column) {
-                let factor = left.get(i, column);
-                if factor != 0.0 {
-                    // Columns before the pivot's are done.
-                    add_scaled(&mut left.row_mut(i)[column..], -factor, &left_pivot[column..]);
-                    add_scaled(right.row_mut(i), -factor, &right_pivot);
-                }
+            exchanged.push(pivot);
+            (0..n).filter(|_| pivot != k).for_each(|j| inverse.values.swap(k * n + j, pivot * n + j));
+            // Where the pivot's column was, that of the inverse grows.
+            inverse.row_mut(k)[k] = 1.0;
+            inverse.row_mut(k).iter_mut().for_each(|x| *x /= value);
+            let row = inverse.row(k).to_vec();
+            for i in (0..n).filter(|i| *i != k) {
+                let into = inverse.row_mut(i);
+                let factor = std::mem::replace(&mut into[k], 0.0);
+                add_scaled(into, -factor, &row);
             }
         }
-        Some(right)
+        for (k, pivot) in exchanged.into_iter().enumerate().rev() {
+            (0..n).filter(|_| pivot != k).for_each(|i| inverse.values.swap(i * n + k, i * n + pivot));
+        }
+        Some(inverse)
     }
 
     /// The orthogonal matrix nearest to this one, `[n, n]`: it maximises tr(QᵀA), which is then the sum of A's singular
@@ -235,6 +236,21 @@ impl Matrix {
     }
 }
 
+/// Multiplies both by the power of two that brings the largest value of either to 1..2, and gives that power: squares of
+/// values that float64 holds may be beyond it. Exact, unless the two differ by more than float64's range. 1 for zeros.
+pub fn level(a: &mut Matrix, b: &mut Matrix) -> f64 {
+    let largest = a.values.iter().chain(&b.values).fold(0.0, |max, x| f64::max(max, x.abs()));
+    if !(largest > 0.0 && largest.is_finite()) {
+        return 1.0;
+    }
+    // A subnormal's reciprocal would be infinite: 2^1000 brings it far enough.
+    let exponent = ((largest.to_bits() >> 52) as i32 - 1023).clamp(-1000, 1023);
+    // Two steps, each within the range of normal powers of two.
+    let power = 2f64.powi(-exponent / 2) * 2f64.powi(-exponent + exponent / 2);
+    a.values.iter_mut().chain(&mut b.values).for_each(|x| *x *= power);
+    power
+}
+
 const LANES: usize = 8;
 
 /// Σ aᵢbᵢ in eight lanes, then ((0+4)+(2+6))+((1+5)+(3+7)), then the rest in order.
@@ -274,10 +290,13 @@ fn add_scaled(into: &mut [f64], factor: f64, from: &[f64]) {
 mod tests {
     use super::*;
 
-    fn wild(rows: usize, columns: usize, seed: f64) -> Matrix {
+    /// Values in −1..1 by Knuth's linear congruence.
+    fn wild(rows: usize, columns: usize, seed: u64) -> Matrix {
         let mut matrix = Matrix::zeros(rows, columns);
-        for (i, value) in matrix.values.iter_mut().enumerate() {
-            *value = ((i as f64 + seed) * 12.9898).sin() * 3.0 + ((i * i) as f64 * 0.37 + seed).cos();
+        let mut state = seed;
+        for value in &mut matrix.values {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            *value = (state >> 11) as f64 / (1u64 << 52) as f64 - 1.0;
         }
         matrix
     }
@@ -288,7 +307,7 @@ mod tests {
 
     #[test]
     fn products_are_those_of_the_definition() {
-        let (a, b) = (wild(5, 11, 1.0), wild(7, 11, 2.0));
+        let (a, b) = (wild(5, 11, 1), wild(7, 11, 2));
         let product = a.rows_by_rows(&b);
         for i in 0..5 {
             for j in 0..7 {
@@ -302,7 +321,7 @@ mod tests {
 
     #[test]
     fn an_inverse_times_its_matrix_is_the_unit() {
-        let a = wild(17, 17, 3.0);
+        let a = wild(17, 17, 3);
         assert!(apart(&a.inverse().unwrap().times(&a), &Matrix::unit(17)) < 1e-9);
         assert_eq!(Matrix::zeros(3, 3).inverse(), None);
     }
@@ -310,7 +329,7 @@ mod tests {
     #[test]
     fn the_lower_factor_keeps_all_inner_products_of_rows() {
         for (rows, columns) in [(6, 20), (1, 3), (4, 4)] {
-            let mut a = wild(rows, columns, 4.0);
+            let mut a = wild(rows, columns, 4);
             if rows > 2 {
                 // One row that two others span.
                 let spanned: Vec<f64> = a.row(0).iter().zip(a.row(1)).map(|(x, y)| x - 2.0 * y).collect();
@@ -323,14 +342,14 @@ mod tests {
 
     #[test]
     fn the_nearest_orthogonal_matrix_is_orthogonal_and_undoes_a_rotation() {
-        let rotation = wild(12, 12, 5.0).nearest_orthogonal().unwrap();
+        let rotation = wild(12, 12, 5).nearest_orthogonal().unwrap();
         assert!(apart(&rotation.rows_by_rows(&rotation), &Matrix::unit(12)) < 1e-13);
-        let a = wild(40, 12, 6.0);
+        let a = wild(40, 12, 6);
         let turned = a.times(&rotation);
         let found = turned.columns_by_columns(&a).nearest_orthogonal().unwrap();
         assert!(apart(&turned.times(&found), &a) < 1e-12);
         // Without full rank: only 3 directions.
-        let flat = wild(40, 3, 7.0).times(&wild(3, 12, 8.0));
+        let flat = wild(40, 3, 7).times(&wild(3, 12, 8));
         let found = flat.times(&rotation).columns_by_columns(&flat).nearest_orthogonal().unwrap();
         assert!(apart(&flat.times(&rotation).times(&found), &flat) < 1e-10);
         assert_eq!(Matrix::zeros(2, 2).nearest_orthogonal(), None);

@@ -83,6 +83,11 @@ impl Sample {
         self.rows.is_empty()
     }
 
+    /// Values of a row; 0 before the first row.
+    pub fn dims(&self) -> usize {
+        self.rows.first_key_value().map_or(0, |(_, row)| row.sides[0].view().len())
+    }
+
     fn by_id(&self) -> Vec<&Drawn> {
         let mut rows: Vec<&Drawn> = self.rows.values().collect();
         rows.sort_by(|a, b| a.id.as_bytes().cmp(b.id.as_bytes()));
