@@ -4,6 +4,7 @@ use crate::error::{CriterionError, Diagnostic};
 use crate::fence::Confinement;
 use crate::jail;
 use crate::toolchain::{Toolchain, code_options};
+use crate::words::plain;
 use std::ffi::OsString;
 use std::path::Path;
 use std::time::Instant;
@@ -37,7 +38,7 @@ pub fn compile(
     interrupted: &dyn Fn() -> bool,
 ) -> Result<Compiled, CriterionError> {
     check_name(name)?;
-    crate::gate::reads_no_files(name, source)?;
+    crate::gate::check(name, source)?;
     let started = Instant::now();
     let io = |what: &str| {
         let what = what.to_owned();
@@ -65,6 +66,8 @@ pub fn compile(
     .map(OsString::from)
     .to_vec();
     args.extend(code_options().map(OsString::from));
+    // For the lines of the cell alone; what else the tables hold is left out below.
+    args.extend(["-Cdebuginfo=line-tables-only", "-Cstrip=none"].map(OsString::from));
     args.extend(toolchain.remaps(folder.path(), "cell"));
     let mut extern_sdk = OsString::from("--extern=fascicolo=");
     extern_sdk.push(&toolchain.sdk_rlib);
@@ -84,22 +87,29 @@ pub fn compile(
         });
     }
     if !ended.success {
+        let diagnostics = if diagnostics.is_empty() { unreadable(&ended.stderr) } else { diagnostics };
         return Err(CriterionError::DoesNotCompile { name: name.to_owned(), diagnostics });
     }
     read_nothing_else(name, folder.path(), &file)?;
     let module = std::fs::read(folder.path().join("criterion.wasm")).map_err(io("read the compiled cell"))?;
-    let component = componentize(name, &module)?;
+    crate::inspect::module(name, &module)?;
+    let component = componentize(name, &crate::lines::keep(name, &module, &file, source)?)?;
     Ok(Compiled { component, confinement: ended.confinement, elapsed_ms: started.elapsed().as_millis() as u64 })
 }
 
 /// Wraps a core module, which carries the contract's type in a custom section, into a component.
 pub fn componentize(name: &str, module: &[u8]) -> Result<Vec<u8>, CriterionError> {
-    let not = |why: String| CriterionError::NotAComponent { name: name.to_owned(), why };
-    wit_component::ComponentEncoder::default()
-        .validate(true)
-        .module(module)
-        .and_then(|mut encoder| encoder.encode())
-        .map_err(|error| not(format!("{error:#}")))
+    crate::inspect::module(name, module)?;
+    let not = |why: &str| CriterionError::NotAComponent { name: name.to_owned(), why: plain(why) };
+    // A cell can write the custom section itself, and the encoder takes what it reads there for its own.
+    let encoded = std::panic::catch_unwind(|| {
+        wit_component::ComponentEncoder::default()
+            .validate(true)
+            .module(module)
+            .and_then(|mut encoder| encoder.encode())
+            .map_err(|error| not(&format!("{error:#}")))
+    });
+    encoded.unwrap_or_else(|_| Err(not("its `component-type` section is not the sdk's")))
 }
 
 /// rustc lists every source file it read: it must be the cell alone.
@@ -129,6 +139,11 @@ fn read_nothing_else(name: &str, folder: &Path, file: &str) -> Result<(), Criter
     Ok(())
 }
 
+/// Errors that are shown of one compilation, and bytes of each as drawn: one mistake in a macro can make a flood of them.
+const DIAGNOSTICS: usize = 20;
+const DRAWN_BYTES: usize = 8 << 10;
+const MESSAGE_BYTES: usize = 1 << 10;
+
 /// The errors in rustc's JSON, and whether any message quotes a file that is neither the cell nor a library.
 fn read_diagnostics(stderr: &str, file: &str) -> (Vec<Diagnostic>, bool) {
     let mut diagnostics = Vec::new();
@@ -141,8 +156,12 @@ fn read_diagnostics(stderr: &str, file: &str) -> (Vec<Diagnostic>, bool) {
         if message["level"] != "error" {
             continue;
         }
-        let text = message["message"].as_str().unwrap_or_default().to_owned();
+        let text = message["message"].as_str().unwrap_or_default();
         if text.starts_with("aborting due to") || text.starts_with("could not compile") {
+            continue;
+        }
+        if diagnostics.len() == DIAGNOSTICS {
+            // What lies beyond is still looked at for files that it quotes.
             continue;
         }
         let span = message["spans"].as_array().and_then(|spans| {
@@ -155,11 +174,27 @@ fn read_diagnostics(stderr: &str, file: &str) -> (Vec<Diagnostic>, bool) {
         diagnostics.push(Diagnostic {
             line: number("line_start"),
             column: number("column_start"),
-            message: text,
-            rendered: message["rendered"].as_str().unwrap_or_default().to_owned(),
+            message: beginning(text, MESSAGE_BYTES),
+            rendered: beginning(message["rendered"].as_str().unwrap_or_default(), DRAWN_BYTES),
         });
     }
     (diagnostics, foreign)
+}
+
+/// What can be said where the compiler failed without one whole message: it crashed, or its one message was cut.
+fn unreadable(stderr: &str) -> Vec<Diagnostic> {
+    let message = match stderr.lines().find(|line| line.starts_with("error") || line.contains("interrupted by")) {
+        Some(line) => beginning(line, MESSAGE_BYTES),
+        None if stderr.is_empty() => return Vec::new(),
+        None => format!("the compiler's message is longer than {} MiB", stderr.len() >> 20),
+    };
+    vec![Diagnostic { line: 0, column: 0, message, rendered: String::new() }]
+}
+
+/// At most `bytes` of a text, with the number of those left out.
+fn beginning(text: &str, bytes: usize) -> String {
+    let cut = text.floor_char_boundary(bytes);
+    if cut == text.len() { text.to_owned() } else { format!("{}… ({} bytes more)", &text[..cut], text.len() - cut) }
 }
 
 fn in_cell(span: &serde_json::Value, file: &str) -> bool {

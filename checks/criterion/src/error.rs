@@ -66,6 +66,24 @@ pub enum CriterionError {
         /// Line of the cell, from 1; 0 if only the compiler's list of read files told.
         line: u32,
     },
+    /// The source holds characters that make it read otherwise than it runs.
+    #[error("criterion `{name}` has {what} at line {line}, which makes a text read otherwise than it runs")]
+    HiddenText {
+        /// The criterion.
+        name: String,
+        /// The character.
+        what: String,
+        /// Line of the cell, from 1.
+        line: u32,
+    },
+    /// Source or component are beyond what a criterion can need.
+    #[error("criterion `{name}` is too large: {what}")]
+    TooLarge {
+        /// The criterion.
+        name: String,
+        /// What, with its figure and the limit.
+        what: String,
+    },
     /// The compiler was stopped.
     #[error("compiling criterion `{name}` was stopped: {why}")]
     CompilerStopped {
@@ -96,6 +114,14 @@ pub enum CriterionError {
         /// The criterion.
         name: String,
     },
+    /// What the component says of itself cannot be.
+    #[error("criterion `{name}` describes itself wrongly: {what}")]
+    Misdescribed {
+        /// The criterion.
+        name: String,
+        /// What, with its figure.
+        what: String,
+    },
     /// There is no criterion of this name.
     #[error("there is no criterion `{name}`")]
     Unknown {
@@ -123,6 +149,8 @@ pub enum CriterionError {
         fuel: u64,
         /// `describing itself`, `rows 1 to 1024`, `its verdict`.
         during: String,
+        /// The line of its cell that was being computed, where it is known.
+        line: Option<u32>,
     },
     /// Memory, tables, instances or results over the limit.
     #[error("criterion `{name}` went over its limit during {during}: {limit}")]
@@ -133,16 +161,20 @@ pub enum CriterionError {
         during: String,
         /// Which limit, with its figure.
         limit: String,
+        /// The line of its cell that was being computed, where it is known.
+        line: Option<u32>,
     },
-    /// The backstop in wall time.
-    #[error("criterion `{name}` was still running after {seconds} s during {during}")]
+    /// The backstop in time.
+    #[error("criterion `{name}` was still computing after {seconds} s during {during}")]
     Deadline {
         /// The criterion.
         name: String,
         /// Where.
         during: String,
         /// The backstop.
-        seconds: u64,
+        seconds: f64,
+        /// The line of its cell that was being computed, where it is known.
+        line: Option<u32>,
     },
     /// The user interrupted.
     #[error("criterion `{name}` was interrupted during {during}")]
@@ -161,6 +193,8 @@ pub enum CriterionError {
         during: String,
         /// The trap.
         why: String,
+        /// The line of its cell that was being computed, where it is known.
+        line: Option<u32>,
     },
     /// The criterion itself says that it cannot answer.
     #[error("criterion `{name}` cannot answer: {why}")]
@@ -200,6 +234,9 @@ impl Explain for CriterionError {
             CriterionError::BadName { .. } => "bad_name",
             CriterionError::DoesNotCompile { .. } => "does_not_compile",
             CriterionError::ReadsFiles { .. } => "reads_files",
+            CriterionError::HiddenText { .. } => "hidden_text",
+            CriterionError::TooLarge { .. } => "too_large",
+            CriterionError::Misdescribed { .. } => "misdescribed",
             CriterionError::CompilerStopped { .. } => "compiler_stopped",
             CriterionError::NotAComponent { .. } => "not_a_component",
             CriterionError::Imports { .. } => "imports",
@@ -225,8 +262,15 @@ impl Explain for CriterionError {
             CriterionError::ReadsFiles { name, line, .. } if *line > 0 => {
                 Some(format!("criterion {name}, line {line}"))
             }
+            CriterionError::HiddenText { name, line, .. }
+            | CriterionError::OutOfFuel { name, line: Some(line), .. }
+            | CriterionError::OverLimit { name, line: Some(line), .. }
+            | CriterionError::Deadline { name, line: Some(line), .. }
+            | CriterionError::Trapped { name, line: Some(line), .. } => Some(format!("criterion {name}, line {line}")),
             CriterionError::BadName { name }
             | CriterionError::ReadsFiles { name, .. }
+            | CriterionError::TooLarge { name, .. }
+            | CriterionError::Misdescribed { name, .. }
             | CriterionError::CompilerStopped { name, .. }
             | CriterionError::NotAComponent { name, .. }
             | CriterionError::Imports { name, .. }
@@ -269,7 +313,20 @@ impl Explain for CriterionError {
             CriterionError::ReadsFiles { .. } => {
                 "pass numbers as parameters; everything else a criterion sees comes from the rows".into()
             }
-            CriterionError::CompilerStopped { .. } => "make the cell smaller".into(),
+            CriterionError::HiddenText { .. } => {
+                "take it out, or write it as an escape such as `\\u{202e}` inside a text".into()
+            }
+            CriterionError::TooLarge { .. } => {
+                "keep rules in the criterion and numbers in its parameters; everything else comes with the rows".into()
+            }
+            CriterionError::Misdescribed { .. } => {
+                "mend its `describe`: few parameters with short, different names, and finite bounds in order".into()
+            }
+            CriterionError::CompilerStopped { .. } => {
+                "make the cell smaller and its macros, types and constants simpler; on a slow machine set \
+                 FASCICOLO_COMPILE_SECONDS to the processor seconds that a cell may take"
+                    .into()
+            }
             CriterionError::NotAComponent { .. } => {
                 "build it for fascicolo:criterion@0.1.0, whose WIT stands in wasm-checks/wit".into()
             }
@@ -290,7 +347,7 @@ impl Explain for CriterionError {
             }
             CriterionError::OverLimit { .. } => "keep state in accumulators rather than in lists of rows".into(),
             CriterionError::Deadline { .. } => {
-                "run it again on a quieter machine; the fuel it used is the same on any".into()
+                "let it touch less memory; on a machine that is otherwise idle it may come to its end".into()
             }
             CriterionError::Interrupted { .. } => "run the cell again when you want its answer".into(),
             CriterionError::Trapped { .. } => "look for an index out of range, a division by zero or a panic".into(),
@@ -305,6 +362,7 @@ impl Explain for CriterionError {
         match self {
             CriterionError::BadName { .. }
             | CriterionError::DoesNotCompile { .. }
+            | CriterionError::HiddenText { .. }
             | CriterionError::Unknown { .. }
             | CriterionError::Parameters { .. } => Standing::Usage,
             CriterionError::ReadsFiles { .. } | CriterionError::Imports { .. } => Standing::Refused,

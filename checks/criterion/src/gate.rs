@@ -1,29 +1,59 @@
-//! What a cell's tokens already give away: a criterion that would read files is refused before any compiler sees it.
+//! What a cell's text already gives away: a criterion that would read files, that reads otherwise than it runs, or that
+//! is larger or nested deeper than people write, is refused before any compiler sees it.
 //!
 //! Identifiers cannot be put together from pieces in stable Rust, so a cell that reads a file must contain one of a few
 //! words, through whatever macro. Two more gates stand behind this one: Landlock around the compiler where the kernel
 //! has it, and the compiler's own list of the files it read.
 
 use crate::error::CriterionError;
+use crate::words::redirects;
 use proc_macro2::{TokenStream, TokenTree};
+
+/// Bytes of a cell.
+pub const SOURCE_BYTES: usize = 128 << 10;
+/// Brackets inside brackets: beyond some thousand the compiler, which calls itself for each, runs out of stack.
+pub const NESTING: usize = 128;
+
+/// Refuses a source that no compiler should be given.
+///
+/// # Errors
+/// [`CriterionError::TooLarge`], [`CriterionError::HiddenText`], [`CriterionError::ReadsFiles`].
+pub fn check(name: &str, source: &str) -> Result<(), CriterionError> {
+    if source.len() > SOURCE_BYTES {
+        let what = format!("its source has {} bytes; the limit is {SOURCE_BYTES}", source.len());
+        return Err(CriterionError::TooLarge { name: name.to_owned(), what });
+    }
+    for (line, text) in (1_u32..).zip(source.lines()) {
+        if let Some(c) = text.chars().find(|c| redirects(*c)) {
+            let what = format!("the invisible character U+{:04X}", c as u32);
+            return Err(CriterionError::HiddenText { name: name.to_owned(), what, line });
+        }
+    }
+    reads_no_files(name, source)
+}
 
 /// Refuses tokens that make the compiler read other files or the environment.
 ///
 /// # Errors
 /// [`CriterionError::ReadsFiles`] with the construct and its line. A cell that is not even a stream of tokens is let
 /// through: rustc explains that better, and will not get further.
-pub fn reads_no_files(name: &str, source: &str) -> Result<(), CriterionError> {
+fn reads_no_files(name: &str, source: &str) -> Result<(), CriterionError> {
     let Ok(tokens) = source.parse::<TokenStream>() else { return Ok(()) };
-    walk(name, tokens)
+    walk(name, tokens, 0)
 }
 
-fn walk(name: &str, tokens: TokenStream) -> Result<(), CriterionError> {
+fn walk(name: &str, tokens: TokenStream, depth: usize) -> Result<(), CriterionError> {
     let refuse =
         |what: String, line: usize| Err(CriterionError::ReadsFiles { name: name.to_owned(), what, line: line as u32 });
     let tokens: Vec<TokenTree> = tokens.into_iter().collect();
     for (i, token) in tokens.iter().enumerate() {
         match token {
-            TokenTree::Group(group) => walk(name, group.stream())?,
+            TokenTree::Group(group) if depth == NESTING => {
+                let line = group.span_open().start().line;
+                let what = format!("it nests more than {NESTING} brackets at line {line}");
+                return Err(CriterionError::TooLarge { name: name.to_owned(), what });
+            }
+            TokenTree::Group(group) => walk(name, group.stream(), depth + 1)?,
             TokenTree::Ident(ident) => {
                 let word = ident.to_string();
                 let word = word.strip_prefix("r#").unwrap_or(&word);

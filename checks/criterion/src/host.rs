@@ -3,25 +3,31 @@
 //! There is one mode, the strict one: fuel decides, wall time is a backstop only; NaN bits are canonical; no threads,
 //! relaxed SIMD or imports. The same component, parameters and rows give the same answer and the same fuel anywhere.
 
+use crate::answer;
 use crate::error::CriterionError;
+use crate::isolate::{self, Isolation};
+use crate::lines::Lines;
+use crate::words::plain;
 use fascicolo_contract::AlignedBatch;
 use fascicolo_contract::measure::{Measure, Neighbours};
 use fascicolo_contract::table::{Texts, Vectors};
-use fascicolo_contract::verdict::{self, Description, Judgement, MeasureAsked, NeighbourNames, Outcome, Parameter};
+use fascicolo_contract::verdict::{Description, MeasureAsked, NeighbourNames, Outcome};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 use wasmtime::component::{Component, Linker};
-use wasmtime::{Config, Engine, Store, Trap};
+use wasmtime::{Config, Engine, OperatorCost, Store, Trap};
 
 mod bindings {
     wasmtime::component::bindgen!({ path: "../../wasm-checks/wit", world: "check" });
 }
 use bindings::Check;
-use bindings::exports::fascicolo::criterion::criterion as wire;
+pub(crate) use bindings::exports::fascicolo::criterion::criterion as wire;
 
-/// Fuel for describing itself, taking parameters, and its verdict, each: under a second of instructions.
+/// Fuel for describing itself, taking parameters, and each other call, besides what rows bring: a part of a second.
 pub const BASE_FUEL: u64 = 500_000_000;
+/// Fuel for the verdict: what was sampled may still have to be multiplied with itself.
+pub const VERDICT_FUEL: u64 = 1_000_000_000;
 /// Fuel for each row, besides [`FUEL_PER_VALUE`].
 pub const FUEL_PER_ROW: u64 = 50_000;
 /// Fuel for each value of each row.
@@ -36,10 +42,10 @@ pub const INSTANCES: usize = 64;
 pub const STACK_BYTES: usize = 512 << 10;
 /// Bytes of an answer or a state.
 pub const ANSWER_BYTES: usize = 16 << 20;
-/// Bytes of a component.
-pub const COMPONENT_BYTES: usize = 64 << 20;
-/// Wall time of one call: a backstop against faults of ours, far beyond what the fuel allows.
-const DEADLINE: Duration = Duration::from_secs(120);
+/// Processor time of one call: fuel alone lasts for less of it, unless every instruction waits for memory.
+const CPU_DEADLINE: Duration = Duration::from_millis(2_500);
+/// Wall time of one call: a backstop where the system does not tell the processor time of a thread.
+const WALL_DEADLINE: Duration = Duration::from_secs(120);
 const TICK: Duration = Duration::from_millis(20);
 
 /// The engine that all criteria of a process share.
@@ -47,22 +53,70 @@ const TICK: Duration = Duration::from_millis(20);
 pub struct Host {
     engine: Engine,
     ticks: Arc<AtomicU64>,
+    isolation: Option<Arc<Isolation>>,
+}
+
+/// The engine's settings, for whoever compiles for it too.
+pub(crate) fn config() -> Config {
+    let mut config = Config::new();
+    // A call into the host costs what some hundred instructions do, a root or a quotient what some twenty do.
+    let mut cost = OperatorCost::new();
+    (cost.MemoryGrow, cost.TableGrow) = (u8::MAX, u8::MAX);
+    for slow in [
+        &mut cost.F32Sqrt,
+        &mut cost.F64Sqrt,
+        &mut cost.F32Div,
+        &mut cost.F64Div,
+        &mut cost.F32x4Sqrt,
+        &mut cost.F64x2Sqrt,
+        &mut cost.F32x4Div,
+        &mut cost.F64x2Div,
+        &mut cost.I32DivS,
+        &mut cost.I32DivU,
+        &mut cost.I32RemS,
+        &mut cost.I32RemU,
+        &mut cost.I64DivS,
+        &mut cost.I64DivU,
+        &mut cost.I64RemS,
+        &mut cost.I64RemU,
+    ] {
+        *slow = 20;
+    }
+    // Naming a value, or a constant, is no work once compiled.
+    for free in [
+        &mut cost.LocalGet,
+        &mut cost.LocalSet,
+        &mut cost.LocalTee,
+        &mut cost.I32Const,
+        &mut cost.I64Const,
+        &mut cost.F32Const,
+        &mut cost.F64Const,
+        &mut cost.V128Const,
+    ] {
+        *free = 0;
+    }
+    config
+        .consume_fuel(true)
+        .operator_cost(cost)
+        .epoch_interruption(true)
+        .cranelift_nan_canonicalization(true)
+        .wasm_relaxed_simd(false)
+        .wasm_memory64(false)
+        .wasm_multi_memory(false)
+        .wasm_component_model(true)
+        .max_wasm_stack(STACK_BYTES);
+    config
 }
 
 impl Host {
-    /// Starts the engine, and the thread that ends calls on interruption.
+    /// Like [`Host::new`], but compiles components in a child process.
+    pub fn isolated(isolation: Isolation) -> Result<Host, CriterionError> {
+        Ok(Host { isolation: Some(Arc::new(isolation)), ..Host::new()? })
+    }
+
+    /// Starts the engine, and the thread that ends calls on interruption. Components are compiled in this process.
     pub fn new() -> Result<Host, CriterionError> {
-        let mut config = Config::new();
-        config
-            .consume_fuel(true)
-            .epoch_interruption(true)
-            .cranelift_nan_canonicalization(true)
-            .wasm_relaxed_simd(false)
-            .wasm_memory64(false)
-            .wasm_multi_memory(false)
-            .wasm_component_model(true)
-            .max_wasm_stack(STACK_BYTES);
-        let engine = Engine::new(&config).map_err(runtime)?;
+        let engine = Engine::new(&config()).map_err(runtime)?;
         let ticks = Arc::new(AtomicU64::new(0));
         let (weak, counter) = (engine.weak(), ticks.clone());
         std::thread::spawn(move || {
@@ -74,28 +128,22 @@ impl Host {
                 std::thread::sleep(TICK);
             }
         });
-        Ok(Host { engine, ticks })
+        Ok(Host { engine, ticks, isolation: None })
     }
 
     /// Admits a component: compiles it, checks that it imports nothing and speaks the contract, asks what it is.
     pub fn admit(&self, name: &str, bytes: &[u8]) -> Result<Admitted, CriterionError> {
-        let not = |why: String| CriterionError::NotAComponent { name: name.to_owned(), why };
-        if bytes.len() > COMPONENT_BYTES {
-            return Err(not(format!("it has {} bytes; the limit is {COMPONENT_BYTES}", bytes.len())));
-        }
-        if !bytes.starts_with(b"\0asm") {
-            return Err(not("it does not begin as WebAssembly does".into()));
-        }
-        let component = Component::from_binary(&self.engine, bytes).map_err(|e| not(format!("{e:#}")))?;
-        let imports: Vec<String> =
-            component.component_type().imports(&self.engine).map(|(import, _)| format!("`{import}`")).collect();
-        if !imports.is_empty() {
-            return Err(CriterionError::Imports { name: name.to_owned(), imports: imports.join(", ") });
-        }
+        crate::inspect::component(name, bytes)?;
+        let component = match &self.isolation {
+            Some(isolation) => isolate::compile(&self.engine, isolation, name, bytes)?,
+            None => Component::from_binary(&self.engine, bytes)
+                .map_err(|e| CriterionError::NotAComponent { name: name.to_owned(), why: plain(&format!("{e:#}")) })?,
+        };
         let mut admitted = Admitted {
             name: name.to_owned(),
             host: self.clone(),
             component,
+            lines: Arc::new(Lines::of(bytes)),
             description: Description {
                 name: name.to_owned(),
                 version: String::new(),
@@ -112,7 +160,7 @@ impl Host {
         let described = call.run("describing itself", BASE_FUEL, |check, store| {
             check.fascicolo_criterion_criterion().call_describe(store)
         })?;
-        admitted.description = describe(name, described);
+        admitted.description = answer::description(name, described)?;
         Ok(admitted)
     }
 }
@@ -126,6 +174,7 @@ pub struct Admitted {
     pub description: Description,
     host: Host,
     component: Component,
+    lines: Arc<Lines>,
 }
 
 impl Admitted {
@@ -217,7 +266,7 @@ impl Admitted {
         let during = "taking its parameters";
         let mut call = self.instantiate(interrupted, during)?;
         call.run(during, BASE_FUEL, |check, store| check.fascicolo_criterion_criterion().call_init(store, &arguments))?
-            .map_err(|why| CriterionError::CannotAnswer { name: self.name.clone(), why })?;
+            .map_err(|why| answer::none(&self.name, &why))?;
         Ok(Fold { call, wants_vectors: self.description.wants_vectors, rows: 0 })
     }
 
@@ -230,13 +279,22 @@ impl Admitted {
         store.set_fuel(BASE_FUEL).map_err(runtime)?;
         watch(&mut store, &self.host, interrupted.clone());
         let linker = Linker::new(&self.host.engine);
-        let mut call = Call { name: self.name.clone(), store, check: None, used: 0, interrupted };
+        let (name, host) = (self.name.clone(), self.host.clone());
+        let lines = self.lines.clone();
+        let mut call = Call { name, host, lines, store, check: None, used: 0, interrupted };
         match Check::instantiate(&mut call.store, &self.component, &linker) {
             Ok(check) => {
                 call.used += BASE_FUEL - call.store.get_fuel().map_err(runtime)?;
                 call.check = Some(check);
                 Ok(call)
             }
+            // One of the limiter's counts; no error type of its own tells it.
+            Err(error) if format!("{error:#}").contains("resource limit exceeded") => Err(CriterionError::OverLimit {
+                name: self.name.clone(),
+                during: during.to_owned(),
+                limit: format!("it makes more than {INSTANCES} core instances, memories or tables"),
+                line: None,
+            }),
             Err(error) if error.downcast_ref::<Trap>().is_none() && call.store.data().denied.is_none() => {
                 // Without imports, and without a trap, only a missing or differently typed export remains.
                 Err(CriterionError::OtherContract { name: self.name.clone() })
@@ -249,14 +307,25 @@ impl Admitted {
 /// Ends a call at the deadline or on interruption: the engine's epoch moves every [`TICK`].
 fn watch(store: &mut Store<Limits>, host: &Host, interrupted: Arc<AtomicBool>) {
     let (ticks, started) = (host.ticks.clone(), host.ticks.load(Ordering::Relaxed));
+    let mut computed_before = None;
     store.set_epoch_deadline(1);
     store.epoch_deadline_callback(move |_| {
         let waited = TICK * (ticks.load(Ordering::Relaxed) - started) as u32;
-        if interrupted.load(Ordering::Relaxed) || waited > DEADLINE {
+        // Most calls end before the first of these looks.
+        let now = thread_time();
+        let before = *computed_before.get_or_insert(now);
+        let over = now.zip(before).is_some_and(|(now, before)| now.saturating_sub(before) > CPU_DEADLINE);
+        if interrupted.load(Ordering::Relaxed) || over || waited > WALL_DEADLINE {
             return Ok(wasmtime::UpdateDeadline::Interrupt);
         }
         Ok(wasmtime::UpdateDeadline::Continue(1))
     });
+}
+
+/// Processor time of this thread so far, where the system tells it: a busy machine does not hasten a deadline.
+fn thread_time() -> Option<Duration> {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    text.split_whitespace().next()?.parse().ok().map(Duration::from_nanos)
 }
 
 /// A criterion in the middle of its rows.
@@ -297,7 +366,7 @@ impl Fold {
         let name = self.call.name.clone();
         self.call
             .run(&during, fuel, |check, store| check.fascicolo_criterion_criterion().call_update(store, &lowered))?
-            .map_err(|why| CriterionError::CannotAnswer { name, why })?;
+            .map_err(|why| answer::none(&name, &why))?;
         self.rows += rows;
         Ok(())
     }
@@ -315,7 +384,7 @@ impl Fold {
             .run("merging states", BASE_FUEL, |check, store| {
                 check.fascicolo_criterion_criterion().call_merge(store, state)
             })?
-            .map_err(|why| CriterionError::CannotAnswer { name, why })?;
+            .map_err(|why| answer::none(&name, &why))?;
         self.rows += rows;
         Ok(())
     }
@@ -324,52 +393,18 @@ impl Fold {
     pub fn finish(mut self) -> Result<Finished, CriterionError> {
         let answer = self
             .call
-            .run("its verdict", BASE_FUEL, |check, store| check.fascicolo_criterion_criterion().call_finish(store))?
-            .map_err(|why| CriterionError::CannotAnswer { name: self.call.name.clone(), why })?;
-        let outcome = outcome(answer);
-        if let Some(why) = unusable(&outcome) {
-            return Err(CriterionError::CannotAnswer { name: self.call.name.clone(), why });
-        }
+            .run("its verdict", VERDICT_FUEL, |check, store| check.fascicolo_criterion_criterion().call_finish(store))?
+            .map_err(|why| answer::none(&self.call.name, &why))?;
+        let outcome = answer::outcome(&self.call.name, answer)?;
         Ok(Finished { outcome, fuel: self.call.used, rows: self.rows })
     }
-}
-
-/// Figures, distributions and their classes that an answer may have, and the bytes of its reason.
-const FIGURES: usize = 64;
-const DISTRIBUTIONS: usize = 16;
-const CLASSES: usize = 20_000;
-const REASON_BYTES: usize = 4096;
-
-/// Why an answer is none: a verdict without a finite figure behind it would be taken on trust.
-fn unusable(outcome: &Outcome) -> Option<String> {
-    if outcome.figures.is_empty() {
-        return Some("it gives no figure for its verdict".to_owned());
-    }
-    if let Some(figure) = outcome.figures.iter().find(|f| !f.value.is_finite()) {
-        return Some(format!("its figure `{}` is {}: an accumulator may have seen no row", figure.name, figure.value));
-    }
-    let mut names: Vec<&str> = outcome.figures.iter().map(|f| f.name.as_str()).collect();
-    names.sort_unstable();
-    if let Some(pair) = names.windows(2).find(|pair| pair[0] == pair[1]) {
-        return Some(format!("it gives two figures named `{}`", pair[0]));
-    }
-    let classes: usize = outcome.distributions.iter().map(|d| d.bins.len()).sum();
-    for (count, limit, what) in [
-        (outcome.figures.len(), FIGURES, "figures"),
-        (outcome.distributions.len(), DISTRIBUTIONS, "distributions"),
-        (classes, CLASSES, "classes of distributions"),
-        (outcome.reason.len(), REASON_BYTES, "bytes of reason"),
-    ] {
-        if count > limit {
-            return Some(format!("it gives {count} {what}; the limit is {limit}"));
-        }
-    }
-    None
 }
 
 /// One instance, and what its calls have used.
 struct Call {
     name: String,
+    host: Host,
+    lines: Arc<Lines>,
     store: Store<Limits>,
     check: Option<Check>,
     used: u64,
@@ -384,6 +419,8 @@ impl Call {
         call: impl FnOnce(&Check, &mut Store<Limits>) -> wasmtime::Result<R>,
     ) -> Result<R, CriterionError> {
         self.store.set_fuel(fuel).map_err(runtime)?;
+        // The deadline is each call's own: a comparison may take as long as it has rows.
+        watch(&mut self.store, &self.host, self.interrupted.clone());
         let Some(check) = &self.check else {
             return Err(CriterionError::Runtime { why: "a call before instantiation".into() });
         };
@@ -396,32 +433,44 @@ impl Call {
         }
     }
 
+    /// The innermost line of the cell that was being computed, where the component tells lines.
+    fn line(&self, error: &wasmtime::Error) -> Option<u32> {
+        let frames = error.downcast_ref::<wasmtime::WasmBacktrace>()?.frames();
+        frames.iter().find_map(|frame| self.lines.at(frame.module_offset()? as u64))
+    }
+
     /// Why a call ended: a denied resource explains the trap that follows it.
     fn ended(&self, during: &str, fuel: u64, error: &wasmtime::Error) -> CriterionError {
         let (name, during) = (self.name.clone(), during.to_owned());
+        let line = self.line(error);
         if let Some(limit) = &self.store.data().denied {
-            return CriterionError::OverLimit { name, during, limit: limit.clone() };
+            return CriterionError::OverLimit { name, during, limit: limit.clone(), line };
         }
         match error.downcast_ref::<Trap>() {
-            Some(Trap::OutOfFuel) => CriterionError::OutOfFuel { name, fuel, during },
+            Some(Trap::OutOfFuel) => CriterionError::OutOfFuel { name, fuel, during, line },
             Some(Trap::Interrupt) if self.interrupted.load(Ordering::Relaxed) => {
                 CriterionError::Interrupted { name, during }
             }
-            Some(Trap::Interrupt) => CriterionError::Deadline { name, during, seconds: DEADLINE.as_secs() },
+            Some(Trap::Interrupt) => {
+                CriterionError::Deadline { name, during, seconds: CPU_DEADLINE.as_secs_f64(), line }
+            }
             Some(Trap::StackOverflow) => CriterionError::OverLimit {
                 name,
                 during,
                 limit: format!("its stack grew beyond {} KiB", STACK_BYTES >> 10),
+                line,
             },
-            Some(Trap::UnreachableCodeReached) => CriterionError::Trapped { name, during, why: "it panicked".into() },
-            Some(trap) => CriterionError::Trapped { name, during, why: trap.to_string() },
+            Some(Trap::UnreachableCodeReached) => {
+                CriterionError::Trapped { name, during, why: "it panicked".into(), line }
+            }
+            Some(trap) => CriterionError::Trapped { name, during, why: trap.to_string(), line },
             None => {
                 let why = format!("{error:#}");
                 if why.contains("fuel allocated for hostcalls has been exhausted") {
                     let limit = format!("its answer has more than {} MiB", ANSWER_BYTES >> 20);
-                    return CriterionError::OverLimit { name, during, limit };
+                    return CriterionError::OverLimit { name, during, limit, line };
                 }
-                CriterionError::Trapped { name, during, why }
+                CriterionError::Trapped { name, during, why: plain(&why), line }
             }
         }
     }
@@ -434,12 +483,25 @@ struct Limits {
     denied: Option<String>,
 }
 
+impl Limits {
+    /// A denial ends the call: a guest told "no" could ask again for as long as its fuel lasts, and no allocator goes on
+    /// without memory anyway.
+    fn deny(&mut self, what: String) -> wasmtime::Error {
+        let error = wasmtime::Error::msg(what.clone());
+        self.denied = Some(what);
+        error
+    }
+}
+
 impl wasmtime::ResourceLimiter for Limits {
     fn memory_growing(&mut self, current: usize, desired: usize, _: Option<usize>) -> wasmtime::Result<bool> {
         let grown = self.memory.saturating_add(desired.saturating_sub(current));
         if grown > MEMORY_BYTES {
-            self.denied = Some(format!("{} MiB of memory asked for, {} allowed", grown >> 20, MEMORY_BYTES >> 20));
-            return Ok(false);
+            return Err(self.deny(format!(
+                "{} MiB of memory asked for, {} allowed",
+                grown.div_ceil(1 << 20),
+                MEMORY_BYTES >> 20
+            )));
         }
         self.memory = grown;
         Ok(true)
@@ -448,8 +510,7 @@ impl wasmtime::ResourceLimiter for Limits {
     fn table_growing(&mut self, current: usize, desired: usize, _: Option<usize>) -> wasmtime::Result<bool> {
         let grown = self.tables.saturating_add(desired.saturating_sub(current));
         if grown > TABLE_ENTRIES {
-            self.denied = Some(format!("{grown} table entries asked for, {TABLE_ENTRIES} allowed"));
-            return Ok(false);
+            return Err(self.deny(format!("{grown} table entries asked for, {TABLE_ENTRIES} allowed")));
         }
         self.tables = grown;
         Ok(true)
@@ -489,78 +550,5 @@ fn values(vectors: &Vectors) -> wire::Values {
     match vectors {
         Vectors::F32(v) => wire::Values::Single(v.clone()),
         Vectors::F64(v) => wire::Values::Double(v.clone()),
-    }
-}
-
-fn describe(name: &str, d: wire::Description) -> Description {
-    let by_class = d.measures.iter().any(|m| matches!(m, wire::Measure::CentroidKept));
-    Description {
-        name: name.to_owned(),
-        version: d.version,
-        meaning: d.meaning,
-        parameters: d
-            .parameters
-            .into_iter()
-            .map(|p| Parameter { name: p.name, unit: p.unit, meaning: p.meaning, least: p.least, most: p.most })
-            .collect(),
-        measures: d
-            .measures
-            .into_iter()
-            .map(|m| match m {
-                wire::Measure::Dot => MeasureAsked::Dot,
-                wire::Measure::NormReference => MeasureAsked::NormReference,
-                wire::Measure::NormCandidate => MeasureAsked::NormCandidate,
-                wire::Measure::Cosine => MeasureAsked::Cosine,
-                wire::Measure::L2 => MeasureAsked::L2,
-                wire::Measure::AbsMax => MeasureAsked::AbsMax,
-                wire::Measure::RelMax => MeasureAsked::RelMax,
-                wire::Measure::RelUndefined => MeasureAsked::RelUndefined,
-                wire::Measure::ElementsOver(names) => MeasureAsked::ElementsOver { atol: names.atol, rtol: names.rtol },
-                wire::Measure::UlpMax => MeasureAsked::UlpMax,
-                wire::Measure::ValueBits => MeasureAsked::ValueBits,
-                wire::Measure::NeighboursKept(n) => {
-                    MeasureAsked::NeighboursKept(NeighbourNames { k: n.k, queries: n.queries })
-                }
-                wire::Measure::NeighboursTied(n) => {
-                    MeasureAsked::NeighboursTied(NeighbourNames { k: n.k, queries: n.queries })
-                }
-                wire::Measure::CentroidKept => MeasureAsked::CentroidKept,
-            })
-            .collect(),
-        wants_vectors: d.wants.vectors,
-        wants_labels: d.wants.labels || by_class,
-        wants_candidate_labels: d.wants.candidate_labels,
-    }
-}
-
-fn outcome(o: wire::Outcome) -> Outcome {
-    Outcome {
-        judgement: match o.judgement {
-            wire::Judgement::Pass => Judgement::Pass,
-            wire::Judgement::Fail => Judgement::Fail,
-            wire::Judgement::Inconclusive => Judgement::Inconclusive,
-        },
-        reason: o.reason,
-        figures: o
-            .figures
-            .into_iter()
-            .map(|f| verdict::Figure {
-                name: f.name,
-                value: f.value,
-                unit: f.unit,
-                worst: f.worst.into_iter().map(|w| verdict::WorstRow { id: w.id, value: w.value }).collect(),
-            })
-            .collect(),
-        distributions: o
-            .distributions
-            .into_iter()
-            .map(|d| verdict::Distribution {
-                name: d.name,
-                unit: d.unit,
-                zeros: d.zeros,
-                bins: d.bins.into_iter().map(|b| verdict::Bin { low: b.low, high: b.high, count: b.count }).collect(),
-                threshold: d.threshold,
-            })
-            .collect(),
     }
 }

@@ -21,12 +21,26 @@ pub struct Ended {
     pub confinement: Confinement,
 }
 
-/// Processor seconds, wall seconds, address space and file size that one compilation may take.
-const CPU_SECONDS: u64 = 20;
-const DEADLINE: Duration = Duration::from_secs(30);
-const ADDRESS_SPACE_BYTES: u64 = 8 << 30;
+/// Processor seconds that one compilation may take unless `FASCICOLO_COMPILE_SECONDS` says otherwise: a cell needs
+/// some 0.3 s, and what needs ten times that computes while it compiles.
+const CPU_SECONDS: u64 = 2;
+/// Wall seconds for each of them: the machine may have other things to do.
+const WALL_FOR_CPU: u64 = 5;
+/// Address space and file size of one compilation.
+const ADDRESS_SPACE_BYTES: u64 = 4 << 30;
 const FILE_BYTES: u64 = 64 << 20;
 const STDERR_BYTES: u64 = 4 << 20;
+
+/// What a compilation may take.
+pub fn cpu_seconds() -> u64 {
+    let said = std::env::var("FASCICOLO_COMPILE_SECONDS").ok().and_then(|text| text.parse().ok());
+    said.map_or(CPU_SECONDS, |seconds: u64| seconds.clamp(1, 600))
+}
+
+/// The wall time that goes with it.
+pub fn wall(cpu_seconds: u64) -> Duration {
+    Duration::from_secs(cpu_seconds * WALL_FOR_CPU)
+}
 
 /// Runs `program` with `args` in `folder`, reading only `readable` and the system's libraries, writing only `folder`.
 pub fn run(
@@ -58,7 +72,9 @@ pub fn run(
     .join()
     .map_err(|_| io("start the compiler", std::io::Error::other("its thread panicked")))?
     .map_err(|source| io(&format!("start {}", program.display()), source))?;
-    limit(&child);
+    let cpu_seconds = cpu_seconds();
+    let deadline = wall(cpu_seconds);
+    limit(&child, cpu_seconds);
 
     let (done, finished) = mpsc::channel();
     let mut stderr = child.stderr.take();
@@ -77,8 +93,8 @@ pub fn run(
     while finished.recv_timeout(Duration::from_millis(20)) == Err(mpsc::RecvTimeoutError::Timeout) {
         let why = if interrupted() {
             "interrupted".to_owned()
-        } else if started.elapsed() > DEADLINE {
-            format!("it took more than {} s", DEADLINE.as_secs())
+        } else if started.elapsed() > deadline {
+            format!("it took more than {} s", deadline.as_secs())
         } else {
             continue;
         };
@@ -92,9 +108,13 @@ pub fn run(
     if stopped.is_none() {
         use std::os::unix::process::ExitStatusExt;
         stopped = status.signal().map(|signal| match signal {
-            24 => format!("it used more than {CPU_SECONDS} s of processor time"),
+            24 => format!("it used more than {cpu_seconds} s of processor time"),
             25 => format!("it wrote a file of more than {} MiB", FILE_BYTES >> 20),
-            other => format!("signal {other} (limits: {} GiB of memory)", ADDRESS_SPACE_BYTES >> 30),
+            other => format!(
+                "it crashed with signal {other}, as it does on code nested too deeply or in need of more than {} GiB of \
+                 memory",
+                ADDRESS_SPACE_BYTES >> 30
+            ),
         });
     }
     Ok(Ended { success: status.success(), stopped, stderr, confinement })
@@ -106,24 +126,25 @@ const SYSTEM: [&str; 7] =
 const DEVICES: [&str; 2] = ["/dev/null", "/dev/urandom"];
 
 #[cfg(target_os = "linux")]
-fn limit(child: &std::process::Child) {
+fn limit(child: &std::process::Child, cpu_seconds: u64) {
     use rustix::process::{Pid, Resource, Rlimit, prlimit};
     let Some(pid) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) else { return };
-    for (resource, most) in [
-        (Resource::Cpu, CPU_SECONDS),
-        (Resource::As, ADDRESS_SPACE_BYTES),
-        (Resource::Fsize, FILE_BYTES),
-        (Resource::Core, 0),
+    for (resource, most, hard) in [
+        // At the hard limit the kernel kills without a word; a second earlier its signal says why.
+        (Resource::Cpu, cpu_seconds, cpu_seconds + 1),
+        (Resource::As, ADDRESS_SPACE_BYTES, ADDRESS_SPACE_BYTES),
+        (Resource::Fsize, FILE_BYTES, FILE_BYTES),
+        (Resource::Core, 0, 0),
     ] {
         // A compiler that has already ended has no limits to set.
-        let _ = prlimit(Some(pid), resource, Rlimit { current: Some(most), maximum: Some(most) });
+        let _ = prlimit(Some(pid), resource, Rlimit { current: Some(most), maximum: Some(hard) });
     }
 }
 
 #[cfg(not(target_os = "linux"))]
-fn limit(_child: &std::process::Child) {}
+fn limit(_child: &std::process::Child, _cpu_seconds: u64) {}
 
-fn kill_group(child: &mut std::process::Child) {
+pub fn kill_group(child: &mut std::process::Child) {
     #[cfg(unix)]
     if let Some(pid) = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw) {
         let _ = rustix::process::kill_process_group(pid, rustix::process::Signal::KILL);

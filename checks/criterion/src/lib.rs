@@ -1,21 +1,27 @@
 //! Compiles a criterion cell to a WebAssembly component and hosts it under limits.
 //!
-//! Owns: the sdk's build, the jail around the compiler, admission of components, fuel and limits, the standard
-//! criteria. Must not know: notebooks, their paths, dossiers, magics, Parquet, MIME types.
+//! Owns: the sdk's build, the jails around both compilers (cell to component, component to machine code), admission of
+//! components, fuel and limits, the standard criteria. Must not know: notebooks, their paths, dossiers, magics, Parquet, MIME types.
 //! Start at [`compile::compile`] for a cell, then [`host::Host::admit`] and [`host::Admitted::start`].
 
+mod answer;
 pub mod compile;
 pub mod error;
 mod fence;
-mod gate;
+pub mod gate;
 pub mod host;
+pub mod inspect;
+pub mod isolate;
 mod jail;
+mod lines;
 pub mod standard;
 pub mod toolchain;
+mod words;
 
 pub use error::{CriterionError, Diagnostic};
 pub use fence::{Confinement, Fence};
 pub use host::{Admitted, Finished, Fold, Host};
+pub use isolate::{Isolation, Launcher};
 pub use toolchain::Toolchain;
 
 /// SHA-256 of `bytes`, lower-case hex: the digest that a declaration seals.

@@ -60,6 +60,9 @@ pub enum Command {
         #[arg(long, short = 'f', value_name = "FILE")]
         connection_file: PathBuf,
     },
+    /// Compile one component, in a process of its own
+    #[command(hide = true, name = crate::session::COMPILE_COMMAND)]
+    CompileComponent,
     /// One stage of a probe, in a process of its own
     #[command(hide = true, name = actions::PROBE_STAGE)]
     ProbeStage {
@@ -115,6 +118,7 @@ fn main(cli: Cli) -> u8 {
     let terminal = Terminal::new(std::io::stderr().is_terminal());
     let dossier = cli.dossier.clone();
     let ended = match cli.command {
+        Command::CompileComponent => return fascicolo_criterion::isolate::child_main() as u8,
         Command::ProbeStage { stage } => return fascicolo_probe::child_main(&stage) as u8,
         Command::Magic(action) => magic(action, dossier.as_deref(), cli.json, &terminal),
         Command::Run(args) => crate::runner::run(&args, dossier.as_deref(), cli.json),

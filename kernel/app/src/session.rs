@@ -8,7 +8,7 @@ use crate::failure::Failure;
 use crate::front::{CellEnding, CellRequest, FrontEnd, MimeBundle, Stream};
 use crate::rust_cells::{InterruptFlag, RustCells};
 use fascicolo_contract::Standing;
-use fascicolo_criterion::{Admitted, Host, Toolchain};
+use fascicolo_criterion::{Admitted, Host, Isolation, Launcher, Toolchain};
 use fascicolo_dossier::{Appended, CellRef, Dossier, Draft, FileSeen, Imported, Kind};
 use fascicolo_environment::{Personal, redaction};
 use fascicolo_magics::{Magic, split};
@@ -80,6 +80,16 @@ pub fn cache_folder() -> PathBuf {
             })
         })
         .unwrap_or_else(|| std::env::temp_dir().join("fascicolo"))
+}
+
+/// The subcommand by which this program compiles one component in a process of its own.
+pub const COMPILE_COMMAND: &str = "__compile-component";
+
+/// An engine for criteria that compiles them in processes of their own and keeps what came of it.
+pub fn criteria_host() -> Result<Host, Failure> {
+    let Ok(exe) = std::env::current_exe() else { return Ok(Host::new()?) };
+    let launcher = Launcher { exe, args: vec![COMPILE_COMMAND.to_owned()] };
+    Ok(Host::isolated(Isolation::new(launcher, Some(cache_folder())))?)
 }
 
 /// The place in the log of what is being done.
@@ -299,7 +309,7 @@ impl Session {
     pub fn host(&mut self) -> Result<&Host, Failure> {
         let host = match self.host.take() {
             Some(host) => host,
-            None => Host::new()?,
+            None => criteria_host()?,
         };
         Ok(self.host.insert(host))
     }

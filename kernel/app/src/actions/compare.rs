@@ -463,7 +463,9 @@ impl Given<'_> {
             Judged::Finished(finished) => {
                 let per_row = finished.fuel as f64 / finished.rows.max(1) as f64;
                 // Exploring judges nothing: a sentence about bounds would be one about bounds nobody chose.
-                let reason = if self.args.explore { String::new() } else { finished.outcome.reason.clone() };
+                // A look has no verdict to give a reason for, but why there is hardly a figure must be said.
+                let told = !self.args.explore || finished.outcome.judgement == Judgement::Inconclusive;
+                let reason = if told { finished.outcome.reason.clone() } else { String::new() };
                 let mut histograms = figures::histograms(&finished.outcome);
                 if !self.terms.open.is_empty() {
                     histograms.as_array_mut().into_iter().flatten().for_each(|h| h["threshold"] = Value::Null);

@@ -202,7 +202,7 @@ fn show(log: Option<&View>, name: Option<&str>) -> Result<Done, Failure> {
         (Some((log, entry)), _) => log.value(entry, "source")?.unwrap_or_else(|| "its source was redacted".to_owned()),
         (None, standard) => standard.map(|s| s.source.to_owned()).unwrap_or_default(),
     };
-    let admitted = host::Host::new()?.admit(name, &component)?;
+    let admitted = crate::session::criteria_host()?.admit(name, &component)?;
     let mut result = describe(&admitted.description);
     result["digest"] = json!(digest(&component));
     result["source_digest"] = json!(fascicolo_criterion::digest(source.as_bytes()));

@@ -1,0 +1,2 @@
+;; other_contract | does not export
+(component)

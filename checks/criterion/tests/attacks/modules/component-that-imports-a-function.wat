@@ -1,0 +1,2 @@
+;; imports | imports `host-time`
+(component (import "host-time" (func (result u64))))

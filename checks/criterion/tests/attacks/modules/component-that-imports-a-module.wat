@@ -1,0 +1,2 @@
+;; imports | imports `m`
+(component (import "m" (core module)))

@@ -1,0 +1,2 @@
+;; not_a_component | core module
+(module (func (export "run")))

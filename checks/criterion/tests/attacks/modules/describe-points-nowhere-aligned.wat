@@ -1,0 +1,2 @@
+;; trapped | describing itself
+(func $describe (result i32) i32.const 1025)

@@ -1,0 +1,3 @@
+;; trapped | out of bounds
+(table 1 funcref)
+(elem (i32.const 70000) $describe)

@@ -1,0 +1,2 @@
+;; trapped | its verdict
+(data (i32.const 2052) "\09")

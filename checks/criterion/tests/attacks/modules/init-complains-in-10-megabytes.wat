@@ -1,0 +1,8 @@
+;; cannot_answer | … (10000000 bytes)
+(memory 200)
+(func $init (param i32 i32) (result i32)
+  (memory.fill (i32.const 65536) (i32.const 0x1b) (i32.const 10000000))
+  (i32.store8 (i32.const 5000) (i32.const 1))
+  (i32.store (i32.const 5004) (i32.const 65536))
+  (i32.store (i32.const 5008) (i32.const 10000000))
+  i32.const 5000)

@@ -1,0 +1,2 @@
+;; over_limit | 4096 MiB of memory asked for, 256 allowed
+(memory 65536)

@@ -1,0 +1,2 @@
+;; not_a_component | exceptions
+(component (core module (tag) (func (throw 0))))

@@ -1,0 +1,2 @@
+;; not_a_component | multi
+(component (core module (memory 1) (memory 1)))

@@ -1,0 +1,2 @@
+;; not_a_component | threads
+(component (core module (memory 1 1 shared)))
