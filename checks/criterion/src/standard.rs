@@ -54,6 +54,11 @@ pub const STANDARD: &[Standard] = &[
         component: include_bytes!("../../../wasm-checks/standard/prebuilt/rel.wasm"),
     },
     Standard {
+        name: "trajectory",
+        source: include_str!("../../../wasm-checks/standard/trajectory.rs"),
+        component: include_bytes!("../../../wasm-checks/standard/prebuilt/trajectory.wasm"),
+    },
+    Standard {
         name: "ulp",
         source: include_str!("../../../wasm-checks/standard/ulp.rs"),
         component: include_bytes!("../../../wasm-checks/standard/prebuilt/ulp.wasm"),

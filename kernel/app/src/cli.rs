@@ -4,7 +4,7 @@ use crate::actions::{self, Done};
 use crate::failure::Failure;
 use crate::front::{CellEnding, FrontEnd, MimeBundle, Stream};
 use crate::session::{Interrupt, Session};
-use clap::{Parser, Subcommand};
+use clap::{FromArgMatches, Parser, Subcommand};
 use fascicolo_contract::Standing;
 use fascicolo_magics::{Action, Magic};
 use serde_json::{Value, json};
@@ -33,7 +33,8 @@ pub enum Command {
     /// A magic.
     #[command(flatten)]
     Magic(Action),
-    /// Run a notebook from top to bottom, without Jupyter
+    /// A notebook from top to bottom: `run` with a notebook in the place of a command; see [`grammar`].
+    #[command(skip)]
     Run(crate::runner::RunArgs),
     /// Check an exported case or a case file, without executing anything of it: the log, and what it binds of data,
     /// notebook and report
@@ -88,9 +89,41 @@ pub struct InstallArgs {
     display_name: Option<String>,
 }
 
+/// The whole command line. `run` takes a notebook, which only a shell can run, or, behind `--`, the command of the magic.
+fn grammar() -> clap::Command {
+    use clap::{Args, CommandFactory};
+    Cli::command().mut_subcommand("run", |magic| {
+        crate::runner::RunArgs::augment_args(magic)
+            .mut_arg("notebook", |notebook| notebook.required(false).required_unless_present("command"))
+            .mut_arg("command", |command| command.required(false))
+            .mut_args(|arg| match arg.get_id().as_str() {
+                "notebook" | "output" | "allow_errors" | "parameters" => {
+                    arg.conflicts_with("command").help_heading("With a notebook")
+                }
+                "folder" | "reads" | "writes" | "command" => {
+                    arg.conflicts_with("notebook").help_heading("With a command")
+                }
+                _ => arg,
+            })
+            .override_usage("fascicolo run [OPTIONS] NOTEBOOK\n       fascicolo run [OPTIONS] -- CMD...")
+            .about("Run a notebook from top to bottom, without Jupyter; or, behind `--`, a command")
+    })
+}
+
+fn parse() -> Result<Cli, clap::Error> {
+    let matches = grammar().try_get_matches()?;
+    let mut cli = Cli::from_arg_matches(&matches)?;
+    if let Some(("run", run)) = matches.subcommand()
+        && run.contains_id("notebook")
+    {
+        cli.command = Command::Run(crate::runner::RunArgs::from_arg_matches(run)?);
+    }
+    Ok(cli)
+}
+
 /// Parses the command line and runs it; the exit status.
 pub fn start() -> u8 {
-    let error = match Cli::try_parse() {
+    let error = match parse() {
         Ok(cli) => return main(cli),
         Err(error) => error,
     };
@@ -112,7 +145,7 @@ pub fn start() -> u8 {
 }
 
 fn main(cli: Cli) -> u8 {
-    let terminal = Terminal::new(std::io::stderr().is_terminal());
+    let terminal = Terminal::new(std::io::stderr().is_terminal()).with_result_alone(cli.json);
     let dossier = cli.dossier.clone();
     let ended = match cli.command {
         Command::ProbeStage { stage } => return fascicolo_probe::child_main(&stage) as u8,
@@ -171,10 +204,9 @@ fn magic(action: Action, dossier: Option<&Path>, json: bool, terminal: &Terminal
     if let Action::Help(args) = &action {
         // What only a shell does has its page too.
         let name = args.magic.as_deref().unwrap_or_default();
-        let mut grammar = <Cli as clap::CommandFactory>::command();
-        if let Some(command) =
-            grammar.find_subcommand_mut(name).filter(|_| fascicolo_magics::help::page(Some(name)).is_none())
-        {
+        let mut grammar = grammar();
+        let own = |name: &str| name == "run" || fascicolo_magics::help::page(Some(name)).is_none();
+        if let Some(command) = grammar.find_subcommand_mut(name).filter(|_| own(name)) {
             print_line(&command.render_long_help().to_string());
             return Ok(Standing::Holds);
         }
@@ -255,7 +287,10 @@ fn body_of(action: &Action) -> Result<String, Failure> {
     let file = match action {
         Action::Criterion(args) => args.file.as_ref(),
         Action::Reference(args) => args.file.as_ref(),
-        Action::Snapshot(_)
+        Action::Python(args) => args.file.as_ref(),
+        Action::Resume(args) => args.file.as_ref(),
+        Action::Run(_)
+        | Action::Snapshot(_)
         | Action::Probe(_)
         | Action::Calibrate(_)
         | Action::Declare(_)
@@ -326,6 +361,8 @@ pub fn interrupt_on_signal(interrupt: Interrupt) {
 pub struct Terminal {
     bar: Option<Mutex<Bar>>,
     silent: bool,
+    /// Standard output is for the result alone: what a command writes goes to standard error.
+    result_alone: bool,
 }
 
 struct Bar {
@@ -337,12 +374,17 @@ impl Terminal {
     /// With a progress bar, or silent about progress.
     pub fn new(progress: bool) -> Terminal {
         let bar = Bar { shown: None, since: std::time::Instant::now() };
-        Terminal { bar: progress.then(|| Mutex::new(bar)), silent: false }
+        Terminal { bar: progress.then(|| Mutex::new(bar)), silent: false, result_alone: false }
+    }
+
+    /// Keeps standard output for the result, where a program reads it.
+    pub fn with_result_alone(self, alone: bool) -> Terminal {
+        Terminal { result_alone: alone, ..self }
     }
 
     /// One that shows nothing, where a program reads the result.
     pub fn silent() -> Terminal {
-        Terminal { bar: None, silent: true }
+        Terminal { bar: None, silent: true, result_alone: false }
     }
 
     /// A line on standard output.
@@ -368,10 +410,10 @@ impl FrontEnd for Terminal {
     fn stream(&self, stream: Stream, text: &str) {
         match stream {
             Stream::Stdout if self.silent => {}
-            Stream::Stdout => {
+            Stream::Stdout if !self.result_alone => {
                 let _ = std::io::stdout().write_all(text.as_bytes());
             }
-            Stream::Stderr => {
+            Stream::Stdout | Stream::Stderr => {
                 let _ = std::io::stderr().write_all(text.as_bytes());
             }
         }

@@ -7,6 +7,7 @@
 
 mod actions;
 mod cli;
+mod command;
 mod failure;
 mod front;
 mod install;

@@ -64,6 +64,7 @@ use std::path::PathBuf;
 ///     knn         rows keep their nearest neighbours
 ///     centroid    every row is given the same label by the nearest class centroid
 ///     allclose    every element is close as numpy.allclose and torch.allclose define it
+///     trajectory  every logged scalar of every step is close; for %resume and training logs
 /// No tolerance has a default. These are the defaults of others for allclose, to be written out by whoever wants them:
 ///     numpy.allclose                          --set rtol=1e-5    --set atol=1e-8
 ///     torch.testing.assert_close, float16     --set rtol=1e-3    --set atol=1e-5

@@ -58,7 +58,8 @@ mod tests {
         }
         assert!(page(Some("nothing")).is_none());
         let resume = page(Some("resume")).unwrap();
-        for word in ["[first]", "[resumed]", "[repeat]", "[state]", "checkpoint = ", "at = 30", "goal = \"trajectory\""] {
+        for word in ["[first]", "[resumed]", "[repeat]", "[state]", "checkpoint = ", "at = 30", "goal = \"trajectory\""]
+        {
             assert!(resume.contains(word), "{word} is not in\n{resume}");
         }
         assert!(page(None).unwrap().contains("%compare"));

@@ -218,6 +218,10 @@ fn say_plan(notebook: &Value, cells: &[outputs::Cell], log: &View, isolation: &I
         for magic in source.lines().filter(|line| line.starts_with('%')) {
             line(&format!("    {magic}"));
         }
+        // What a program runs is the body.
+        if ["%%python", "%%resume"].iter().any(|magic| source.trim_start().starts_with(magic)) {
+            source.trim_start().lines().skip(1).for_each(|body| line(&format!("        {body}")));
+        }
         let rust = source
             .lines()
             .filter(|l| !l.starts_with('%') && !l.trim().is_empty() && !l.trim_start().starts_with("//"))

@@ -1,0 +1,309 @@
+//! Commands that the user gives: run in a process of their own, shown live, their files fingerprinted.
+//!
+//! Owns: what a command gets (folder, environment, input), how much of its output is shown and kept, and what is
+//! recorded of it. Must not know: what the command is for. Start at [`run`].
+
+mod first_error;
+mod output;
+
+use crate::actions::shown;
+use crate::failure::Failure;
+use crate::front::{FrontEnd, Stream};
+use crate::session::Session;
+use fascicolo_contract::Standing;
+use fascicolo_dossier::FileSeen;
+use fascicolo_environment::fingerprint;
+use fascicolo_probe::child::{Child, Ending, Finished, Follow, find_on_path, signal_name};
+use output::Output;
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+/// What is to be run.
+#[derive(Default)]
+pub struct Asked {
+    /// The program and its arguments; never empty.
+    pub words: Vec<String>,
+    /// The folder it runs in, as the user wrote it.
+    pub folder: Option<PathBuf>,
+    /// What it gets on standard input.
+    pub stdin: Vec<u8>,
+    /// Files that it reads, as the user wrote them.
+    pub reads: Vec<PathBuf>,
+    /// Files that it writes, as the user wrote them.
+    pub writes: Vec<PathBuf>,
+}
+
+impl Asked {
+    /// The command as a shell would take it.
+    pub fn line(&self) -> String {
+        self.words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
+    }
+}
+
+/// What came of it.
+pub struct Ran {
+    /// How it ended.
+    pub ending: Ending,
+    /// Whether an interrupt stopped it.
+    pub stopped: bool,
+    /// The record of it.
+    pub result: Value,
+    /// Declared inputs, for the entry.
+    pub reads: Vec<FileSeen>,
+    /// Declared outputs that it wrote, for the entry.
+    pub writes: Vec<FileSeen>,
+    /// Declared outputs that it did not write: name, and what is there instead.
+    pub unwritten: Vec<String>,
+}
+
+/// Variables that belong to the kernel and would make a command another one than in a shell. Those of evcxr
+/// (`EVCXR_…`) [`Child`] takes away itself.
+const KERNELS_OWN: [&str; 3] = ["EVCXR_", "FASCICOLO_", "JPY_"];
+
+/// Runs a command to its end, showing what it writes.
+///
+/// # Errors
+/// If a declared input cannot be read or the command cannot be started. How it ended is no error here.
+pub fn run(session: &Session, asked: &Asked, front: &dyn FrontEnd) -> Result<Ran, Failure> {
+    let folder = asked.folder.as_ref().map_or_else(|| session.folder.clone(), |folder| session.resolve(folder));
+    if !folder.is_dir() {
+        let what = format!("{} is no folder to run in", shown(&folder));
+        return Err(Failure::usage("no_folder", what, "give a folder that is there with --in"));
+    }
+    let interrupt = session.interrupt.clone();
+    let inputs = inputs(session, &asked.reads, front)?;
+    let outputs: Vec<(&PathBuf, Option<Stamped>)> =
+        asked.writes.iter().map(|path| (path, stamped(&session.resolve(path)))).collect();
+    let line = asked.line();
+    let (program, arguments) = asked.words.split_first().ok_or_else(|| {
+        Failure::usage("no_command", "there is no command to run", "write the program and its arguments behind `--`")
+    })?;
+    let mut removed: Vec<String> = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok()).collect();
+    removed.retain(|name| KERNELS_OWN.iter().any(|own| name.starts_with(own)));
+    removed.sort();
+    let mut child = Child::new(program, arguments).folder(&folder).stdin(asked.stdin.clone()).without_deadline();
+    for name in &removed {
+        child = child.env_remove(name);
+    }
+    let unbuffered = std::env::var_os("PYTHONUNBUFFERED").is_none();
+    if unbuffered {
+        child = child.env("PYTHONUNBUFFERED", "1");
+    }
+    front.progress(&line, None);
+    let mut followed = Followed {
+        stdout: Output::new(Stream::Stdout, front),
+        stderr: Output::new(Stream::Stderr, front),
+        interrupt: &interrupt,
+    };
+    let finished = child.run_followed(&mut followed).map_err(|error| not_started(program, &error))?;
+    let Followed { mut stdout, mut stderr, .. } = followed;
+    stdout.finish();
+    stderr.finish();
+    let error = first_error::find(&stderr.kept(), &asked.stdin);
+
+    let (mut reads, mut writes, mut unwritten) = (Vec::new(), Vec::new(), Vec::new());
+    let mut read_facts = Vec::new();
+    for (path, before) in inputs {
+        let after = fingerprint(&session.resolve(path)).ok().map(|now| now.sha256);
+        reads.push(FileSeen { role: "input".to_owned(), sha256: before.sha256.clone(), bytes: before.bytes });
+        read_facts.push(json!({
+            "path": shown(path), "sha256": before.sha256, "bytes": before.bytes, "files": before.files,
+            "changed": after.as_ref() != Some(&before.sha256),
+        }));
+    }
+    let mut written_facts = Vec::new();
+    for (path, before) in outputs {
+        let full = session.resolve(path);
+        let now = stamped(&full);
+        let untouched = now.is_none() || now == before;
+        if untouched {
+            let there = if now.is_some() { "an older file is still there" } else { "there is no such file" };
+            unwritten.push(format!("{}: {there}", shown(path)));
+            written_facts.push(json!({ "path": shown(path), "written": false }));
+            continue;
+        }
+        let found = fingerprint(&full)?;
+        writes.push(FileSeen { role: "output".to_owned(), sha256: found.sha256.clone(), bytes: found.bytes });
+        written_facts.push(json!({
+            "path": shown(path), "sha256": found.sha256, "bytes": found.bytes, "files": found.files, "written": true,
+        }));
+    }
+    let set = if unbuffered { json!({ "PYTHONUNBUFFERED": "1" }) } else { json!({}) };
+    let result = json!({
+        "command": asked.words, "line": line, "folder": asked.folder.as_deref().map_or_else(|| ".".to_owned(), shown),
+        "program": resolved(program, &folder), "stdin_bytes": asked.stdin.len(),
+        "environment": { "removed": removed, "set": set },
+        "ending": ending(&finished), "ended": words(&finished),
+        "wall_ms": milliseconds(finished.elapsed), "processor_ms": finished.processor.map(milliseconds),
+        "stdout": stdout.record(), "stderr": stderr.record(),
+        "reads": read_facts, "writes": written_facts, "first_error": error,
+        "observation": "declared files alone: what else it read or wrote was not observed",
+    });
+    Ok(Ran { ending: finished.ending, stopped: finished.stopped, result, reads, writes, unwritten })
+}
+
+impl Ran {
+    /// Whether it ended by itself, with status 0.
+    pub fn succeeded(&self) -> bool {
+        self.ending == Ending::Exited(0) && !self.stopped
+    }
+
+    /// What stands in the entry for good: no path, no word of the command.
+    pub fn body(&self, what: &str) -> Value {
+        let ending = &self.result["ending"];
+        json!({
+            "what": what, "name": self.result["ended"], "status": ending["status"], "signal": ending["signal"],
+            "interrupted": self.stopped, "wall_ms": self.result["wall_ms"], "processor_ms": self.result["processor_ms"],
+            "unwritten": self.unwritten.len(),
+        })
+    }
+
+    /// Why a cell fails because of it, if it does. `what`: as in "the command".
+    pub fn failure(&self, what: &str) -> Option<Failure> {
+        if self.stopped {
+            return Some(Failure::interrupted(what));
+        }
+        let stands = |kind: &str, message: String, next: &str| Failure {
+            standing: Standing::DoesNotHold,
+            ..Failure::refused(kind, message, next)
+        };
+        if !self.succeeded() {
+            let error = &self.result["first_error"];
+            let first = match (error["type"].as_str(), error["phase"].as_str()) {
+                (Some(kind), Some(phase)) => {
+                    let message = error["message"].as_str().unwrap_or_default();
+                    let message: String = message.chars().take(200).collect();
+                    let colon = if message.is_empty() { "" } else { ": " };
+                    format!("; its first error, {phase}: {kind}{colon}{message}")
+                }
+                _ => String::new(),
+            };
+            let ended = self.result["ended"].as_str().unwrap_or_default();
+            let next =
+                "mend what its output names; everything after it would rest on files that it may not have written";
+            return Some(stands("command_failed", format!("{what} {ended}{first}"), next));
+        }
+        let unwritten = self.unwritten.first()?;
+        Some(stands(
+            "output_not_written",
+            format!("{what} ended with status 0 and did not write what it was declared to write: {unwritten}"),
+            "correct --writes, or the command; paths start from the notebook's folder",
+        ))
+    }
+}
+
+fn not_started(program: &str, error: &std::io::Error) -> Failure {
+    Failure {
+        place: Some(program.to_owned()),
+        ..Failure::usage(
+            "command_not_started",
+            format!("`{program}` cannot be started: {error}"),
+            "give a program on PATH, or its path; a script needs its interpreter before it",
+        )
+    }
+}
+
+type Inputs<'a> = Vec<(&'a PathBuf, fascicolo_environment::Fingerprint)>;
+
+fn inputs<'a>(session: &Session, paths: &'a [PathBuf], front: &dyn FrontEnd) -> Result<Inputs<'a>, Failure> {
+    let mut found = Vec::new();
+    for path in paths {
+        front.progress(&format!("fingerprinting {}", shown(path)), None);
+        if session.interrupt.is_raised() {
+            return Err(Failure::interrupted("the command"));
+        }
+        found.push((path, fingerprint(&session.resolve(path))?));
+    }
+    Ok(found)
+}
+
+/// What tells whether a file was written: content, and on Unix which file it is and when its content or place changed.
+#[derive(PartialEq)]
+struct Stamped(u64, Option<SystemTime>, Option<(u64, i64, i64)>);
+
+fn stamped(path: &Path) -> Option<Stamped> {
+    let about = std::fs::metadata(path).ok()?;
+    #[cfg(unix)]
+    let which = {
+        use std::os::unix::fs::MetadataExt;
+        Some((about.ino(), about.ctime(), about.ctime_nsec()))
+    };
+    #[cfg(not(unix))]
+    let which = None;
+    Some(Stamped(about.len(), about.modified().ok(), which))
+}
+
+/// Where the program was found, for the record; the name itself where that cannot be told.
+fn resolved(program: &str, folder: &Path) -> String {
+    if program.contains(['/', '\\']) {
+        return shown(&folder.join(program));
+    }
+    find_on_path(program, std::env::var_os("PATH").as_deref()).map_or_else(|| program.to_owned(), |path| shown(&path))
+}
+
+/// A word as a shell would take it.
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_alphanumeric() || "-_./=:,+@%".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', "'\\''"))
+    }
+}
+
+fn milliseconds(time: std::time::Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
+
+fn ending(finished: &Finished) -> Value {
+    match finished.ending {
+        Ending::Exited(status) => json!({ "status": status, "signal": null, "interrupted": finished.stopped }),
+        Ending::Signalled(signal) => json!({
+            "status": null, "signal": signal, "signal_name": signal_name(signal), "interrupted": finished.stopped,
+        }),
+        // There is none.
+        Ending::Deadline(_) => json!({ "status": null, "signal": null, "interrupted": finished.stopped }),
+    }
+}
+
+/// In words that follow a name.
+fn words(finished: &Finished) -> String {
+    let words = finished.ending.to_string();
+    let words = words.strip_prefix("it ").unwrap_or(&words);
+    if finished.stopped { format!("was interrupted, and {words}") } else { words.to_owned() }
+}
+
+/// Shows both streams, and stops at the user's interrupt.
+struct Followed<'a> {
+    stdout: Output<'a>,
+    stderr: Output<'a>,
+    interrupt: &'a crate::session::Interrupt,
+}
+
+impl Follow for Followed<'_> {
+    fn stdout(&mut self, bytes: &[u8]) {
+        self.stdout.take(bytes);
+    }
+
+    fn stderr(&mut self, bytes: &[u8]) {
+        self.stderr.take(bytes);
+    }
+
+    fn stop(&mut self) -> bool {
+        self.interrupt.is_raised()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::quoted;
+
+    #[test]
+    fn a_recorded_line_can_be_pasted_into_a_shell() {
+        assert_eq!(quoted("--lr=1e-3"), "--lr=1e-3");
+        assert_eq!(quoted("a b"), "'a b'");
+        assert_eq!(quoted("it's"), "'it'\\''s'");
+        assert_eq!(quoted(""), "''");
+    }
+}
