@@ -118,7 +118,10 @@ impl Log {
 
     /// Reads the log that is compared with `reference`: of the reference's scalars those that it has. `None` in place of the
     /// second value where the columns are the reference's; else a sentence on how they differ.
-    pub(crate) fn read_like(path: &Path, reference: &Log, columns: &Columns) -> Result<(Log, Option<String>), Error> {
+    ///
+    /// # Errors
+    /// As [`Log::read`].
+    pub fn read_like(path: &Path, reference: &Log, columns: &Columns) -> Result<(Log, Option<String>), Error> {
         let raw = read(path)?;
         let has = |name: &&String| raw.names.contains(*name);
         let there: Vec<String> = reference.scalars.iter().filter(has).cloned().collect();
@@ -126,7 +129,7 @@ impl Log {
         let log = Log::select(path, &raw, columns.id.as_deref(), Some(there))?;
         let mut differ = Vec::new();
         if !lacking.is_empty() {
-            differ.push(format!("the candidate's log has no {}", listed(&lacking)));
+            differ.push(format!("the candidate has no {}", listed(&lacking)));
         }
         // Where nobody named scalars the reference's are all there are, and others are a difference.
         if columns.vector.is_none() {
@@ -134,7 +137,7 @@ impl Log {
             let known = |name: &String| reference.scalars.contains(name) || reference.sparse.contains(name);
             let extra: Vec<String> = own.into_iter().filter(|name| !known(name)).collect();
             if !extra.is_empty() {
-                differ.push(format!("the candidate's log has {}, which the reference has not", listed(&extra)));
+                differ.push(format!("the candidate has {}, which the reference has not", listed(&extra)));
             }
         }
         Ok((log, (!differ.is_empty()).then(|| differ.join("; "))))
@@ -185,6 +188,17 @@ impl Log {
         }
         let scalars = scalars.into_iter().map(|(name, _)| name).collect();
         Ok(Log { step: name.to_owned(), scalars, rows, sparse })
+    }
+
+    /// The same steps with these scalars, in this order; one that it has not is missing at every step.
+    pub fn with_scalars(&self, scalars: &[String]) -> Log {
+        let places: Vec<Option<usize>> =
+            scalars.iter().map(|name| self.scalars.iter().position(|own| own == name)).collect();
+        let row = |values: &[Option<f64>]| -> Vec<Option<f64>> {
+            places.iter().map(|place| place.and_then(|at| values.get(at).copied().flatten())).collect()
+        };
+        let rows = self.rows.iter().map(|(step, values)| (*step, row(values))).collect();
+        Log { step: self.step.clone(), scalars: scalars.to_vec(), rows, sparse: Vec::new() }
     }
 
     /// The log as CSV, each number in the shortest form that reads back to the same float64.

@@ -19,6 +19,10 @@ pub(super) fn read(content: &[u8], separator: u8) -> Result<Raw, String> {
         if cells.len() == 1 && cells[0].trim().is_empty() {
             continue;
         }
+        if cells.len() != head.len() && records.rest.is_empty() && !text.ends_with('\n') {
+            // A run that was killed cuts its last line.
+            break;
+        }
         if cells.len() != head.len() {
             return Err(format!("line {line} has {} cells, its head {}", cells.len(), head.len()));
         }

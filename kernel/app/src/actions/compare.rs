@@ -583,7 +583,9 @@ impl Given<'_> {
         let read = comparison.columns();
         let side = |named: &Named| json!({ "id": named.id, "vector": named.vector, "label": named.label });
         let mut notes = Vec::new();
-        if of == to {
+        if self.resuming.is_some() && (of == to || self.content.rows.is_none()) {
+            notes.push("every scalar of every step is the uninterrupted training's own, bit for bit".to_owned());
+        } else if of == to {
             notes.push("the candidate's bytes are the reference's own: this compares a file with itself".to_owned());
         } else if self.content.rows.is_none() && comparison.scalars().is_some() {
             notes.push("every scalar of every step is the reference's own, bit for bit".to_owned());

@@ -49,24 +49,22 @@ pub fn perform(
     compare::allowed(session, &compared)?;
     let columns = declared_columns(session)?;
     let reference = Log::read(&session.resolve(&form.reference), &columns)?;
-    // Scalars that nobody named are those of the reference, in both parts.
-    let columns = Columns { vector: columns.vector.or_else(|| Some(reference.scalars.join(","))), ..columns };
 
     let repeat = match &form.repeat {
         Some(part) => Some(run_part(session, args, &form, ("repeat", part), &[], place, front)?),
         None => None,
     };
     let first = run_part(session, args, &form, ("first", &form.first), &[&form.checkpoint], place, front)?;
-    let before = Log::read(&session.resolve(&form.first.log), &columns)?;
     let checkpoint_written = first.written(&form.checkpoint);
     let mut obstacles = Vec::new();
+    let before = log_of(session, ("first", &form.first), &reference, &columns, &mut obstacles)?;
     let mut notes = Vec::new();
     if !first.ran.succeeded() {
         notes.push(format!("the first part {}, as an interrupted one may", first.ended()));
     }
     let (resumed, after) = if checkpoint_written.is_some() {
         let resumed = run_part(session, args, &form, ("resumed", &form.resumed), &[], place, front)?;
-        let after = Log::read(&session.resolve(&form.resumed.log), &columns)?;
+        let after = log_of(session, ("resumed", &form.resumed), &reference, &columns, &mut obstacles)?;
         (Some(resumed), Some(after))
     } else {
         obstacles.push(obstacle(
@@ -126,6 +124,22 @@ fn declared_columns(session: &Session) -> Result<Columns, Failure> {
         Some(reference) => Ok(compare::columns_of(&session.stored(reference.entry)?)),
         None => Ok(Columns::default()),
     }
+}
+
+/// What a part logged: the reference's scalars, and an obstacle where it has not those and no others.
+fn log_of(
+    session: &Session,
+    (name, part): (&str, &Part),
+    reference: &Log,
+    columns: &Columns,
+    obstacles: &mut Vec<Obstacle>,
+) -> Result<Log, Failure> {
+    let (log, differ) = Log::read_like(&session.resolve(&part.log), reference, columns)?;
+    if let Some(differ) = differ {
+        let message = format!("[{name}] {}: {differ}", files::shown(&part.log));
+        obstacles.push(obstacle(ObstacleKind::ColumnsDiffer, message, &[]));
+    }
+    Ok(log.with_scalars(&reference.scalars))
 }
 
 /// One command that ran, and its entry.

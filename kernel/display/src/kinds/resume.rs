@@ -31,7 +31,8 @@ pub fn facts(v: &Value) -> Vec<Fact> {
     ] {
         let parts = parts(r, state);
         if !parts.is_empty() {
-            facts.push(Fact::new(label, format!("{} (as the author states)", parts.join(", "))));
+            let stated = if state == "unknown" { "" } else { " (as the author states)" };
+            facts.push(Fact::new(label, format!("{}{stated}", parts.join(", "))));
         }
     }
     facts

@@ -32,7 +32,7 @@ pub fn document(v: &Value) -> Doc {
 }
 
 fn circumstances(v: &Value) -> Vec<Fact> {
-    let mut facts = vec![Fact::new("ended", text(v, "ended"))];
+    let mut facts = vec![Fact::new("command", text(v, "ended"))];
     let time = |path: &str| at(v, path).and_then(Value::as_f64).map(number::elapsed);
     let wall = time("wall_ms").unwrap_or_else(|| NOT_RECORDED.to_owned());
     facts.push(Fact::new(
