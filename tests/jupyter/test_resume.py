@@ -192,13 +192,15 @@ def test_a_log_that_is_none_says_what_and_where(program, tmp_path):
 def test_calibrate_tells_how_far_repeats_of_a_training_lie_apart(program, tmp_path):
     r, _ = scalars(3, 0)
     csv(tmp_path / "r.csv", r)
-    for i in (1, 2):
-        csv(tmp_path / f"{i}.csv", r + i * 1e-6)
+    repeats = {i: r + i * 1e-6 for i in (1, 2)}
+    for i, values in repeats.items():
+        csv(tmp_path / f"{i}.csv", values)
     form = 'goal = "trajectory"\n[output]\npath = "r.csv"\n'
     assert fascicolo(program, "reference", "new", "t", cwd=tmp_path, input=form).returncode == 0
     ended = fascicolo(program, "calibrate", "trajectory", "--runs", "1.csv", "2.csv", "--set", "rtol=0", "--json", cwd=tmp_path)
     assert ended.returncode == 0, ended.stdout + ended.stderr
-    assert "2e-6" in ended.stdout.replace("0.000002", "2e-6") or "2.0000" in ended.stdout, ended.stdout
+    proposal = json.loads(ended.stdout)["proposal"]
+    assert (proposal["parameter"], proposal["value"]) == ("atol", np.abs(repeats[2] - r).max())
 
 
 # The exercise.

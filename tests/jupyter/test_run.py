@@ -109,10 +109,10 @@ def test_a_flood_of_output_is_counted_whole_and_fills_neither_memory_nor_noteboo
 
 
 PHASES = {
-    "loading data": "import json\nrows = json.loads(open('texts.json').read())",
-    "transfer to a device": "class Tensor:\n    def to(self, device):\n        raise RuntimeError('out of memory')\nx = Tensor().to('cuda:0')",
+    "while loading data": "import json\nrows = json.loads(open('texts.json').read())",
+    "while transferring to a device": "class Tensor:\n    def to(self, device):\n        raise RuntimeError('out of memory')\nx = Tensor().to('cuda:0')",
     "in an operation": "def multiply(a, b):\n    return a @ b\nmultiply(1, 2)",
-    "importing": "import a_module_that_is_not_there",
+    "while importing": "import a_module_that_is_not_there",
 }
 
 
@@ -187,6 +187,24 @@ def test_an_interrupt_ends_a_command_with_all_that_it_started_and_the_kernel_liv
         manager.shutdown_kernel(now=True)
     entries = [json.loads(line) for line in (tmp_path / "session.fascicolo/entries.jsonl").read_text().splitlines()]
     assert [e["body"].get("interrupted") for e in entries if e["kind"] == "fact"] == [True, False]
+
+
+def test_a_program_that_hangs_tells_at_its_interrupt_in_which_phase_it_hung(tmp_path):
+    os.mkfifo(tmp_path / "never-written")
+    manager, client = jupyter_client.manager.start_new_kernel(kernel_name="fascicolo", cwd=str(tmp_path))
+    try:
+        client.execute(f"%%python --python {sys.executable}\nprint('begun')\nrows = open('never-written').read()\n")
+        while True:
+            message = client.get_iopub_msg(timeout=30)
+            if message["msg_type"] == "stream" and "begun" in message["content"]["text"]:
+                break
+        time.sleep(0.3)
+        manager.interrupt_kernel()
+        reply = client.get_shell_msg(timeout=30)["content"]
+        assert reply["ename"] == "Interrupted" and "while loading data (<stdin>, line 2)" in reply["evalue"], reply
+    finally:
+        client.stop_channels()
+        manager.shutdown_kernel(now=True)
 
 
 def test_run_takes_a_notebook_or_behind_dashes_a_command_and_says_so(program, tmp_path):

@@ -1,8 +1,8 @@
 //! What a deviation of two training runs looks like: which part of a training's state may not have been restored.
 //!
-//! As in [`crate::causes`], these are hints and never findings: the same picture can come from something else. They rest on
-//! which scalars deviate, from which step on, and whether they repeat the beginning of the training. What a scalar is, is
-//! read from its name; thresholds are this module's own.
+//! As in [`crate::causes`], these are hints and never findings: the same picture can come from something else. They
+//! rest on which scalars deviate, from which step on, and whether they repeat the beginning of the training. What a
+//! scalar is, is read from its name; thresholds are this module's own.
 
 use crate::causes::Hint;
 use crate::table::{AlignedBatch, Vectors};
@@ -179,8 +179,8 @@ impl Trajectory {
         })
     }
 
-    /// Whether what the candidate logs after resuming is what the reference logs from its first step on, and varies enough
-    /// to tell.
+    /// Whether what the candidate logs after resuming is what the reference logs from its first step on, and varies
+    /// enough to tell.
     fn repeats_the_beginning(&self, scalar: usize, resumed: usize) -> bool {
         let value = |side: &[f64]| side.get(scalar).copied().unwrap_or(f64::NAN);
         let after: Vec<f64> = self.steps.iter().skip(resumed).take(REPEATED).map(|(_, _, c)| value(c)).collect();

@@ -65,7 +65,8 @@ pub struct Comparison {
     candidate: Table,
     /// The candidate's row for each row of the reference; none if the files are not comparable.
     candidate_rows: Option<Vec<usize>>,
-    /// Of training logs, the names of the scalars that were read of both, and those of the reference that were left out.
+    /// Of training logs, the names of the scalars that were read of both, and those of the reference that were left
+    /// out.
     scalars: Option<(Vec<String>, Vec<String>)>,
 }
 
@@ -76,7 +77,7 @@ impl Comparison {
     /// # Errors
     /// Every [`Error`] except `NotComparable` and `TextTooLong`. Where both files are at fault, it is the reference's.
     pub fn open(reference: &Path, candidate: &Path, columns: &Columns, watch: &dyn Watch) -> Result<Self, Error> {
-        if logs::is_log(reference, columns) || logs::is_log(candidate, columns) {
+        if logs::is_log(reference, columns) {
             return Comparison::of_logs(reference, candidate, columns);
         }
         let of_reference = Source::open(reference, columns, true)?;
@@ -115,8 +116,9 @@ impl Comparison {
         Ok(Comparison { columns, structure, reference, candidate, candidate_rows, scalars })
     }
 
-    /// Of training logs, the names of the scalars compared, in the order of a row's values, and of those that the
-    /// reference has and that were left out, because not every step has them and nobody named them.
+    /// Of training logs, which they are where the reference is one: the names of the scalars compared, in the order of
+    /// a row's values, and of those that the reference has and that were left out, because not every step has them and
+    /// nobody named them.
     pub fn scalars(&self) -> Option<(&[String], &[String])> {
         self.scalars.as_ref().map(|(names, sparse)| (names.as_slice(), sparse.as_slice()))
     }
@@ -136,9 +138,9 @@ impl Comparison {
         self.candidate_rows.is_some()
     }
 
-    /// A digest of the candidate's ids and vectors as 64 lower-case hexadecimal digits: the same for every file or folder
-    /// that holds the same rows, in whatever order, row groups, parts, codec, encoding or list layout, with values
-    /// stored in any type that holds them exactly.
+    /// A digest of the candidate's ids and vectors as 64 lower-case hexadecimal digits: the same for every file or
+    /// folder that holds the same rows, in whatever order, row groups, parts, codec, encoding or list layout, with
+    /// values stored in any type that holds them exactly.
     ///
     /// It is for recognising a re-encoded copy of content seen before, which [`crate::file_digest`] cannot. One changed
     /// value, one vector under another id or one row more makes another content; −0 is not 0. Labels and other
@@ -148,8 +150,8 @@ impl Comparison {
     ///
     /// With ‖ for concatenation and every number little-endian, a row's digest is SHA-256 over: the length of its id in
     /// UTF-8 (u64) ‖ the id ‖ the number of values (u64) ‖ each value as float64. Any NaN is 0x7ff8000000000000, a null
-    /// element 2⁶⁴ − 1, a null id the length 2⁶⁴ − 1 and no text, a null vector 0 values and one byte 0xff. The result is
-    /// SHA-256 over: the sum of the rows' digests as 256-bit numbers, modulo 2²⁵⁶ ‖ the number of rows (u64).
+    /// element 2⁶⁴ − 1, a null id the length 2⁶⁴ − 1 and no text, a null vector 0 values and one byte 0xff. The result
+    /// is SHA-256 over: the sum of the rows' digests as 256-bit numbers, modulo 2²⁵⁶ ‖ the number of rows (u64).
     ///
     /// Takes time for 8 bytes a value at the speed of SHA-256, at every call; no memory beyond a few KiB.
     pub fn content_digest(&self) -> String {

@@ -1,7 +1,7 @@
 //! Training logs as tables: a step is a row, its scalars are the row's vector.
 //!
-//! Owns: which files are logs, which of their columns are compared, rows of one step that belong together. What a format
-//! looks like is in `csv`, `json`, `columns` (Parquet) and `events` (TensorBoard). Start at [`Log::read`].
+//! Owns: which files are logs, which of their columns are compared, rows of one step that belong together. What a
+//! format looks like is in `csv`, `json`, `columns` (Parquet) and `events` (TensorBoard). Start at [`Log::read`].
 
 mod columns;
 mod csv;
@@ -64,7 +64,8 @@ pub struct Log {
     pub sparse: Vec<String>,
 }
 
-/// Whether the table at `path` is a training log: by its name, or, of a Parquet file, by its columns being plain numbers.
+/// Whether the table at `path` is a training log: by its name, or, of a Parquet file, by its columns being plain
+/// numbers.
 pub(crate) fn is_log(path: &Path, wanted: &Columns) -> bool {
     match format(path) {
         Some(Format::Parquet) => columns::is_log(path, wanted),
@@ -95,11 +96,11 @@ fn format(path: &Path) -> Option<Format> {
 }
 
 impl Log {
-    /// Reads a log. `columns.id` names the column with the step (by default `step`), `columns.vector` the scalars, joined by
-    /// commas (by default all that have a number at every step).
+    /// Reads a log. `columns.id` names the column with the step (by default `step`), `columns.vector` the scalars,
+    /// joined by commas (by default all that have a number at every step).
     ///
-    /// Rows of one step that do not contradict each other, as where losses of training and validation are logged apart, are one
-    /// row.
+    /// Rows of one step that do not contradict each other, as where losses of training and validation are logged apart,
+    /// are one row.
     ///
     /// # Errors
     /// [`Error::Missing`], [`Error::Unreadable`], [`Error::NotAFile`], [`Error::Log`], and those of Parquet files.
@@ -116,8 +117,8 @@ impl Log {
         Log::select(path, &raw, columns.id.as_deref(), named)
     }
 
-    /// Reads the log that is compared with `reference`: of the reference's scalars those that it has. `None` in place of the
-    /// second value where the columns are the reference's; else a sentence on how they differ.
+    /// Reads the log that is compared with `reference`: of the reference's scalars those that it has. `None` in place
+    /// of the second value where the columns are the reference's; else a sentence on how they differ.
     ///
     /// # Errors
     /// As [`Log::read`].

@@ -144,8 +144,8 @@ impl Child {
         Ok(Finished { stderr: kept.stderr, truncated: kept.truncated, ..finished })
     }
 
-    /// Runs it to its end, to its deadline or until `follow` says stop, and keeps nothing of what it wrote: `follow` has
-    /// both streams as they come. A child that writes faster than `follow` takes waits; memory does not grow.
+    /// Runs it to its end, to its deadline or until `follow` says stop, and keeps nothing of what it wrote: `follow`
+    /// has both streams as they come. A child that writes faster than `follow` takes waits; memory does not grow.
     ///
     /// To stop, its group is interrupted (SIGINT) as from a terminal, and killed if it has not ended soon after.
     /// # Errors

@@ -53,8 +53,22 @@ pub struct Ran {
     pub reads: Vec<FileSeen>,
     /// Declared outputs that it wrote, for the entry.
     pub writes: Vec<FileSeen>,
-    /// Declared outputs that it did not write: name, and what is there instead.
-    pub unwritten: Vec<String>,
+    /// Declared outputs that it did not write.
+    pub unwritten: Vec<Unwritten>,
+}
+
+/// A declared output that was not written.
+pub struct Unwritten {
+    /// As the user wrote it.
+    pub path: PathBuf,
+    /// What is there instead.
+    instead: &'static str,
+}
+
+impl std::fmt::Display for Unwritten {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}: {}", shown(&self.path), self.instead)
+    }
 }
 
 /// Variables that belong to the kernel and would make a command another one than in a shell. Those of evcxr
@@ -118,8 +132,8 @@ pub fn run(session: &Session, asked: &Asked, front: &dyn FrontEnd) -> Result<Ran
         let now = stamped(&full);
         let untouched = now.is_none() || now == before;
         if untouched {
-            let there = if now.is_some() { "an older file is still there" } else { "there is no such file" };
-            unwritten.push(format!("{}: {there}", shown(path)));
+            let instead = if now.is_some() { "an older file is still there" } else { "there is no such file" };
+            unwritten.push(Unwritten { path: path.clone(), instead });
             written_facts.push(json!({ "path": shown(path), "written": false }));
             continue;
         }
@@ -161,15 +175,22 @@ impl Ran {
 
     /// Why a cell fails because of it, if it does. `what`: as in "the command".
     pub fn failure(&self, what: &str) -> Option<Failure> {
+        let error = &self.result["first_error"];
         if self.stopped {
-            return Some(Failure::interrupted(what));
+            let mut failure = Failure::interrupted(what);
+            // Where a program hung when it was interrupted is what one wants to know of it.
+            if let (Some("KeyboardInterrupt"), Some(phase), Some(by)) =
+                (error["type"].as_str(), error["phase"].as_str(), error["phase_by"].as_str())
+            {
+                failure.message.push_str(&format!(", {phase} ({by})"));
+            }
+            return Some(failure);
         }
         let stands = |kind: &str, message: String, next: &str| Failure {
             standing: Standing::DoesNotHold,
             ..Failure::refused(kind, message, next)
         };
         if !self.succeeded() {
-            let error = &self.result["first_error"];
             let first = match (error["type"].as_str(), error["phase"].as_str()) {
                 (Some(kind), Some(phase)) => {
                     let message = error["message"].as_str().unwrap_or_default();

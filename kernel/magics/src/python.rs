@@ -9,9 +9,9 @@ use std::path::PathBuf;
 ///     import embed
 ///     embed.main("texts.tsv", "out.parquet")
 ///
-/// Nothing of an earlier cell is there, and nothing of this one is left for a later one but the files. The interpreter is
-/// named by its path and never by an activation. Everything else is as with %run (see there): files declared with --reads
-/// and --writes, live output, interrupts, status, the phase of the first error. The program comes on standard
+/// Nothing of an earlier cell is there, and nothing of this one is left for a later one but the files. The interpreter
+/// is named by its path and never by an activation. Everything else is as with %run (see there): files declared with
+/// --reads and --writes, live output, interrupts, status, the phase of the first error. The program comes on standard
 /// input, so its first folder for imports is the one that it runs in.
 #[derive(Debug, Clone, Args)]
 #[command(verbatim_doc_comment)]

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 
 /// Interrupt a training, resume it from its checkpoint in a fresh process, and compare with the uninterrupted one.
 ///
-/// Whether a training can be resumed is a question of its own, with a criterion of its own. First the training runs without
-/// interruption, and the log that it writes is declared as the reference; then the criterion is sealed:
+/// Whether a training can be resumed is a question of its own, with a criterion of its own. First the training runs
+/// without interruption, and the log that it writes is declared as the reference; then the criterion is sealed:
 ///
 ///     %run --writes whole.csv -- python3 train.py --steps 60 --log whole.csv
 ///
@@ -20,8 +20,9 @@ use std::path::PathBuf;
 ///
 ///     %declare trajectory --set atol=0 --set rtol=0 --because "deterministic on this processor"
 ///
-/// Then this magic runs two commands, one after the other, each in a process of its own. How the first part is interrupted
-/// is up to its command: an option of the script, or a kill; it may end with any status, if its checkpoint is there:
+/// Then this magic runs two commands, one after the other, each in a process of its own. Paths start from the
+/// notebook's folder. How the first part is interrupted is up to its command: an option of the script, or a kill; it
+/// may end with any status, if its checkpoint is there:
 ///
 ///     %%resume --criterion trajectory
 ///     reference = "whole.csv"             # the uninterrupted log, as declared
@@ -47,12 +48,13 @@ use std::path::PathBuf;
 ///     scaler = "not_used"
 ///     ema = "not_used"
 ///
-/// What [state] leaves out counts as unknown, and what is unknown is named beside every verdict. A command is cut into words as
-/// a shell does, and no shell runs it. The steps of both parts are joined in `joined` (default: the resumed log's name with
-/// `.joined.csv`) and matched with the reference's by step. It is not comparable, and no fail, if a checkpoint was not
-/// written, if the resumed log does not begin right after step `at` (then the checkpoint was not read), if steps are missing or
-/// stand twice, if a scalar is not finite, or if the columns are others. With a verdict other than pass stand hints at what the
-/// pattern looks like: the scheduler, the data order, a random generator, the optimizer, the model.
+/// What [state] leaves out counts as unknown, and what is unknown is named beside every verdict. A command is cut into
+/// words as a shell does, and no shell runs it. The steps of both parts are joined in `joined` (default: the resumed
+/// log's name with `.joined.csv`) and matched with the reference's by step. It is not comparable, and no fail, if a
+/// checkpoint was not written, if the resumed log does not begin right after step `at` (then the checkpoint was not
+/// read), if steps are missing or stand twice, if a scalar is not finite, or if the columns are others. With a verdict
+/// other than pass stand hints at what the pattern looks like: the scheduler, the data order, a random generator, the
+/// optimizer, the model.
 #[derive(Debug, Clone, Args)]
 #[command(verbatim_doc_comment)]
 pub struct ResumeArgs {

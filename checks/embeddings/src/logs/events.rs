@@ -1,8 +1,9 @@
 //! TensorBoard's event files: records of a length, a payload and checksums; the payload is an `Event` of tensorflow's
 //! `event.proto`, of which the step and the simple scalars are taken.
 //!
-//! Checksums are not checked: a cut or broken record is told by its length. Source: tensorflow/core/lib/io/record_writer.h,
-//! tensorflow/core/util/event.proto, tensorflow/core/framework/{summary,tensor}.proto.
+//! Checksums are not checked: a cut or broken record is told by its length. Source:
+//! tensorflow/core/lib/io/record_writer.h, tensorflow/core/util/event.proto,
+//! tensorflow/core/framework/{summary,tensor}.proto.
 
 use super::Raw;
 

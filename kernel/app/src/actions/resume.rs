@@ -1,8 +1,8 @@
 //! `%%resume`: a training interrupted and resumed in a fresh process, against the uninterrupted one.
 //!
-//! The commands run one after the other, each its own entry; the steps of both parts are joined into one log, which is then
-//! the candidate of a comparison like any other: same seal, same order of events, same record, with what is particular to
-//! resuming beside it.
+//! The commands run one after the other, each its own entry; the steps of both parts are joined into one log, which is
+//! then the candidate of a comparison like any other: same seal, same order of events, same record, with what is
+//! particular to resuming beside it.
 
 mod form;
 mod joined;
@@ -196,7 +196,7 @@ fn run_part(
     body["part"] = json!(name);
     let what = format!("the command of [{name}]");
     let failure = if ran.stopped || name != "first" { ran.failure(&what) } else { None };
-    let log_unwritten = ran.unwritten.iter().find(|file| file.starts_with(&format!("{}:", files::shown(&part.log))));
+    let log_unwritten = ran.unwritten.iter().find(|file| file.path == part.log);
     let failure = failure.or_else(|| {
         log_unwritten.map(|file| Failure {
             standing: Standing::DoesNotHold,

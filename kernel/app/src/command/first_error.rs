@@ -1,7 +1,7 @@
 //! The first error of a Python program, from its traceback: what, where, and in which phase.
 //!
-//! Where one error led to others, Python prints the first of them first. The phase is told by the innermost frame whose file
-//! or line says what it does; it is a reading of names, and the record says so.
+//! Where one error led to others, Python prints the first of them first. The phase is told by the innermost frame whose
+//! file or line says what it does; it is a reading of names, and the record says so.
 
 use serde_json::{Value, json};
 
@@ -21,9 +21,9 @@ enum Phase {
 impl Phase {
     fn words(self) -> &'static str {
         match self {
-            Phase::Importing => "importing",
-            Phase::Loading => "loading data",
-            Phase::Transfer => "transfer to a device",
+            Phase::Importing => "while importing",
+            Phase::Loading => "while loading data",
+            Phase::Transfer => "while transferring to a device",
             Phase::Operation => "in an operation",
         }
     }
@@ -37,8 +37,8 @@ struct Frame<'t> {
     source: String,
 }
 
-/// The first error among what stands on standard error; `None` if there is no traceback. `program`: what came on standard
-/// input, whose lines Python cannot show.
+/// The first error among what stands on standard error; `None` if there is no traceback. `program`: what came on
+/// standard input, whose lines Python cannot show.
 pub fn find(stderr: &[u8], program: &[u8]) -> Option<Value> {
     let text = String::from_utf8_lossy(stderr);
     let program = String::from_utf8_lossy(program);
@@ -174,12 +174,17 @@ mod tests {
             )
         };
         for (file, line, error, phase) in [
-            ("/e/torch/utils/data/_utils/fetch.py", "data = self.dataset[i]", "IndexError: 3", "loading data"),
-            ("train.py", "x = np.load(path)", "ValueError: bad magic", "loading data"),
-            ("train.py", "x = x.to(device)", "RuntimeError: CUDA error: out of memory", "transfer to a device"),
+            ("/e/torch/utils/data/_utils/fetch.py", "data = self.dataset[i]", "IndexError: 3", "while loading data"),
+            ("train.py", "x = np.load(path)", "ValueError: bad magic", "while loading data"),
+            (
+                "train.py",
+                "x = x.to(device)",
+                "RuntimeError: CUDA error: out of memory",
+                "while transferring to a device",
+            ),
             ("train.py", "y = a @ b", "ValueError: matmul: mismatch", "in an operation"),
-            ("train.py", "import torch", "ModuleNotFoundError: No module named 'torch'", "importing"),
-            ("train.py", "go(path)", "FileNotFoundError: [Errno 2] No such file", "loading data"),
+            ("train.py", "import torch", "ModuleNotFoundError: No module named 'torch'", "while importing"),
+            ("train.py", "go(path)", "FileNotFoundError: [Errno 2] No such file", "while loading data"),
         ] {
             let found = find(traceback(file, line, error).as_bytes(), b"").unwrap();
             assert_eq!(found["phase"], phase, "{file} {line}");

@@ -18,8 +18,8 @@ pub struct Joined {
 }
 
 impl Joined {
-    /// `at`: the last step that the checkpoint holds. `same_file`: whether both parts log to one file, to which the resumed one
-    /// may append.
+    /// `at`: the last step that the checkpoint holds. `same_file`: whether both parts log to one file, to which the
+    /// resumed one may append.
     pub fn of(first: &Log, after: Option<&Log>, at: f64, same_file: bool) -> Joined {
         let kept = |row: &&Row| row.0.is_none_or(|step| step <= at);
         let mut rows: Vec<Row> = first.rows.iter().filter(kept).cloned().collect();
