@@ -418,6 +418,14 @@ def test_a_script_that_appends_to_its_log_is_joined_as_one_that_writes_two(progr
     assert result["resume"]["resumed"]["first_step"] == 11
 
 
+def test_a_resumed_part_that_saves_over_its_checkpoint_is_told_and_leaves_no_stale_data_behind(program, desk):
+    declare(program, desk)
+    code, result = resume(program, desk, FORM.replace("20 c.json -", "20 c.json c.json"))
+    assert (code, result["verdict"]) == (0, "pass") and result["resume"]["checkpoint"]["changed_afterwards"] is True
+    status = fascicolo(program, "dossier", "status", cwd=desk).stdout
+    assert "The data are those that were read: holds" in status, status
+
+
 def test_a_training_that_does_not_repeat_itself_is_told_beside_the_verdict(program, desk):
     declare(program, desk)
     form = FORM + f'[repeat]\ncommand = "PYTHON train.py again.csv 20 - -"\nlog = "again.csv"\n'

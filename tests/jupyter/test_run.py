@@ -35,11 +35,12 @@ def test_a_command_is_recorded_with_its_declared_files_by_digest_its_ending_and_
     code, result, stderr = sh(program, tmp_path, work, "--in", "deep", "--reads", "in.txt", "--writes", "deep/out.txt")
     assert code == 0, stderr
     assert result["ending"] == {"status": 0, "signal": None, "interrupted": False}
-    assert result["reads"] == [{"path": "in.txt", "sha256": sha256(tmp_path / "in.txt"), "bytes": 14, "files": None, "changed": False}]
+    assert result["reads"] == [{"path": "in.txt", "sha256": sha256(tmp_path / "in.txt"), "bytes": 14, "files": None, "changed": False, "sha256_after": None}]
     assert result["writes"][0]["sha256"] == sha256(tmp_path / "deep/out.txt") == result["reads"][0]["sha256"]
     assert result["wall_ms"] >= 300 and 10 <= result["processor_ms"] < result["wall_ms"]
     assert result["stderr"]["sha256"] == hashlib.sha256(b"gone\n").hexdigest()
-    assert stderr.splitlines() == [str(tmp_path / "deep"), "gone"], "with --json both streams go to standard error"
+    # Nothing orders two streams.
+    assert sorted(stderr.splitlines()) == sorted([str(tmp_path / "deep"), "gone"]), "with --json both go to standard error"
     assert "not observed" in result["observation"]
 
     lines = [json.loads(line) for line in (tmp_path / "session.fascicolo/entries.jsonl").read_text().splitlines()]
@@ -81,6 +82,7 @@ def test_an_input_that_changes_while_the_command_runs_is_told(program, tmp_path)
     code, result, _ = sh(program, tmp_path, "echo after > in.txt", "--reads", "in.txt")
     assert code == 0 and result["reads"][0]["changed"] is True
     assert result["reads"][0]["sha256"] == hashlib.sha256(b"before").hexdigest()
+    assert result["reads"][0]["sha256_after"] == hashlib.sha256(b"after\n").hexdigest()
 
 
 def test_the_kernels_own_variables_do_not_reach_a_command_and_others_do(program, tmp_path):
@@ -92,6 +94,15 @@ def test_the_kernels_own_variables_do_not_reach_a_command_and_others_do(program,
     assert code == 0 and "OF_TEST" in names and "PYTHONUNBUFFERED" in names
     assert not {name for name in names if name.startswith(("EVCXR_", "FASCICOLO_", "JPY_"))}
     assert set(result["environment"]["removed"]) >= {"EVCXR_OF_TEST", "FASCICOLO_OF_TEST", "JPY_SESSION_NAME"}
+
+
+def test_no_secret_of_a_command_line_stands_in_the_case_file_or_in_the_answer(program, tmp_path):
+    given = ["--password", "hunter2secret", "--api-key=abcdef123456secret", "https://user:pwsecret@host/x", "--token", "hf_abcdefghijklmnopqrstuvwxyz012345"]
+    ended = fascicolo(program, "run", "--json", "--", "true", *given, cwd=tmp_path)
+    assert ended.returncode == 0 and "true --password '***'" in ended.stdout, ended.stdout
+    kept = b"".join(path.read_bytes() for path in (tmp_path / "session.fascicolo").rglob("*") if path.is_file()).decode()
+    for secret in ("hunter2secret", "abcdef123456secret", "pwsecret", "hf_abc"):
+        assert secret not in kept + ended.stdout, secret
 
 
 def test_a_flood_of_output_is_counted_whole_and_fills_neither_memory_nor_notebook(program, tmp_path):

@@ -9,7 +9,7 @@ mod output;
 use crate::actions::shown;
 use crate::failure::Failure;
 use crate::front::{FrontEnd, Stream};
-use crate::session::Session;
+use crate::session::{Session, mask};
 use fascicolo_contract::Standing;
 use fascicolo_dossier::FileSeen;
 use fascicolo_environment::fingerprint;
@@ -35,9 +35,20 @@ pub struct Asked {
 }
 
 impl Asked {
-    /// The command as a shell would take it.
+    /// The command as a shell would take it, without the value of an option that names a secret.
     pub fn line(&self) -> String {
-        self.words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
+        self.shareable().iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
+    }
+
+    /// The words as they may be recorded. Word by word nobody could tell that one is the secret that the one before
+    /// announces; the other rules are applied to every text that is recorded.
+    fn shareable(&self) -> Vec<String> {
+        let before = std::iter::once(None).chain(self.words.iter().map(Some));
+        let masked = |(before, word): (Option<&String>, &String)| match before {
+            Some(option) if announces_a_secret(option) => MASKED.to_owned(),
+            _ => word.clone(),
+        };
+        before.zip(&self.words).map(masked).collect()
     }
 }
 
@@ -93,9 +104,7 @@ pub fn run(session: &Session, asked: &Asked, front: &dyn FrontEnd) -> Result<Ran
     let (program, arguments) = asked.words.split_first().ok_or_else(|| {
         Failure::usage("no_command", "there is no command to run", "write the program and its arguments behind `--`")
     })?;
-    let mut removed: Vec<String> = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok()).collect();
-    removed.retain(|name| KERNELS_OWN.iter().any(|own| name.starts_with(own)));
-    removed.sort();
+    let removed = kernels_own();
     let mut child = Child::new(program, arguments).folder(&folder).stdin(asked.stdin.clone()).without_deadline();
     for name in &removed {
         child = child.env_remove(name);
@@ -116,36 +125,11 @@ pub fn run(session: &Session, asked: &Asked, front: &dyn FrontEnd) -> Result<Ran
     stderr.finish();
     let error = first_error::find(&stderr.kept(), &asked.stdin);
 
-    let (mut reads, mut writes, mut unwritten) = (Vec::new(), Vec::new(), Vec::new());
-    let mut read_facts = Vec::new();
-    for (path, before) in inputs {
-        let after = fingerprint(&session.resolve(path)).ok().map(|now| now.sha256);
-        reads.push(FileSeen { role: "input".to_owned(), sha256: before.sha256.clone(), bytes: before.bytes });
-        read_facts.push(json!({
-            "path": shown(path), "sha256": before.sha256, "bytes": before.bytes, "files": before.files,
-            "changed": after.as_ref() != Some(&before.sha256),
-        }));
-    }
-    let mut written_facts = Vec::new();
-    for (path, before) in outputs {
-        let full = session.resolve(path);
-        let now = stamped(&full);
-        let untouched = now.is_none() || now == before;
-        if untouched {
-            let instead = if now.is_some() { "an older file is still there" } else { "there is no such file" };
-            unwritten.push(Unwritten { path: path.clone(), instead });
-            written_facts.push(json!({ "path": shown(path), "written": false }));
-            continue;
-        }
-        let found = fingerprint(&full)?;
-        writes.push(FileSeen { role: "output".to_owned(), sha256: found.sha256.clone(), bytes: found.bytes });
-        written_facts.push(json!({
-            "path": shown(path), "sha256": found.sha256, "bytes": found.bytes, "files": found.files, "written": true,
-        }));
-    }
+    let (reads, read_facts) = read_again(session, inputs);
+    let (writes, unwritten, written_facts) = written(session, outputs);
     let set = if unbuffered { json!({ "PYTHONUNBUFFERED": "1" }) } else { json!({}) };
     let result = json!({
-        "command": asked.words, "line": line, "folder": asked.folder.as_deref().map_or_else(|| ".".to_owned(), shown),
+        "command": asked.shareable(), "line": line, "folder": asked.folder.as_deref().map_or_else(|| ".".to_owned(), shown),
         "program": resolved(program, &folder), "stdin_bytes": asked.stdin.len(),
         "environment": { "removed": removed, "set": set },
         "ending": ending(&finished), "ended": words(&finished),
@@ -214,6 +198,14 @@ impl Ran {
     }
 }
 
+/// Names of the variables that a command does not get, sorted.
+fn kernels_own() -> Vec<String> {
+    let all = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
+    let mut own: Vec<String> = all.filter(|name| KERNELS_OWN.iter().any(|own| name.starts_with(own))).collect();
+    own.sort();
+    own
+}
+
 fn not_started(program: &str, error: &std::io::Error) -> Failure {
     Failure {
         place: Some(program.to_owned()),
@@ -225,7 +217,7 @@ fn not_started(program: &str, error: &std::io::Error) -> Failure {
     }
 }
 
-type Inputs<'a> = Vec<(&'a PathBuf, fascicolo_environment::Fingerprint)>;
+type Inputs<'a> = Vec<(&'a PathBuf, fascicolo_environment::Fingerprint, Stamped)>;
 
 fn inputs<'a>(session: &Session, paths: &'a [PathBuf], front: &dyn FrontEnd) -> Result<Inputs<'a>, Failure> {
     let mut found = Vec::new();
@@ -234,9 +226,62 @@ fn inputs<'a>(session: &Session, paths: &'a [PathBuf], front: &dyn FrontEnd) -> 
         if session.interrupt.is_raised() {
             return Err(Failure::interrupted("the command"));
         }
-        found.push((path, fingerprint(&session.resolve(path))?));
+        let full = session.resolve(path);
+        let stamp = stamped(&full).unwrap_or(Stamped(0, None, None));
+        found.push((path, fingerprint(&full)?, stamp));
     }
     Ok(found)
+}
+
+/// The declared inputs after the command: for the entry, and what is recorded of each.
+fn read_again(session: &Session, inputs: Inputs<'_>) -> (Vec<FileSeen>, Vec<Value>) {
+    let mut both = (Vec::new(), Vec::new());
+    for (path, before, stamp) in inputs {
+        let full = session.resolve(path);
+        // A file that was not touched need not be read again; what lies in a folder is not told by the folder.
+        let untouched = full.is_file() && stamped(&full) == Some(stamp);
+        let now = if untouched { Some(before.sha256.clone()) } else { fingerprint(&full).ok().map(|now| now.sha256) };
+        let changed = now.as_ref() != Some(&before.sha256);
+        both.1.push(json!({
+            "path": shown(path), "sha256": before.sha256, "bytes": before.bytes, "files": before.files,
+            "changed": changed, "sha256_after": now.filter(|_| changed),
+        }));
+        both.0.push(FileSeen { role: "input".to_owned(), sha256: before.sha256, bytes: before.bytes });
+    }
+    both
+}
+
+/// The declared outputs after the command: those written, for the entry; those not written; what is recorded of each.
+fn written(
+    session: &Session,
+    outputs: Vec<(&PathBuf, Option<Stamped>)>,
+) -> (Vec<FileSeen>, Vec<Unwritten>, Vec<Value>) {
+    let (mut writes, mut unwritten, mut facts) = (Vec::new(), Vec::new(), Vec::new());
+    for (path, before) in outputs {
+        let full = session.resolve(path);
+        let now = stamped(&full);
+        if now.is_none() || now == before {
+            let instead = if now.is_some() { "an older file is still there" } else { "there is no such file" };
+            unwritten.push(Unwritten { path: path.clone(), instead });
+            facts.push(json!({ "path": shown(path), "written": false }));
+            continue;
+        }
+        match fingerprint(&full) {
+            Ok(found) => {
+                facts.push(json!({
+                    "path": shown(path), "sha256": found.sha256, "bytes": found.bytes, "files": found.files,
+                    "written": true,
+                }));
+                writes.push(FileSeen { role: "output".to_owned(), sha256: found.sha256, bytes: found.bytes });
+            }
+            // The run is recorded all the same; without a digest nobody can rest on the file.
+            Err(error) => {
+                unwritten.push(Unwritten { path: path.clone(), instead: "it is there and cannot be read" });
+                facts.push(json!({ "path": shown(path), "written": true, "unreadable": error.to_string() }));
+            }
+        }
+    }
+    (writes, unwritten, facts)
 }
 
 /// What tells whether a file was written: content, and on Unix which file it is and when its content or place changed.
@@ -261,6 +306,15 @@ fn resolved(program: &str, folder: &Path) -> String {
         return shown(&folder.join(program));
     }
     find_on_path(program, std::env::var_os("PATH").as_deref()).map_or_else(|| program.to_owned(), |path| shown(&path))
+}
+
+/// What stands in the place of a secret.
+const MASKED: &str = "***";
+
+/// Whether what follows this word would be masked as its secret, whatever it is.
+fn announces_a_secret(option: &str) -> bool {
+    const VALUE: &str = "q7Zr2kLm9x";
+    option.starts_with("--") && !option.contains('=') && !mask(&format!("{option} {VALUE}")).ends_with(VALUE)
 }
 
 /// A word as a shell would take it.
@@ -318,7 +372,16 @@ impl Follow for Followed<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::quoted;
+    use super::{Asked, quoted};
+
+    #[test]
+    fn the_value_of_an_option_that_names_a_secret_is_not_recorded_whatever_signs_it_holds() {
+        let words =
+            ["train.py", "--password", "two words 'n more", "--hub-token", "short", "--steps", "60", "--lr=0.1"];
+        let asked = Asked { words: words.map(str::to_owned).to_vec(), ..Asked::default() };
+        assert_eq!(asked.line(), "train.py --password '***' --hub-token '***' --steps 60 --lr=0.1");
+        assert_eq!(asked.shareable()[2], "***");
+    }
 
     #[test]
     fn a_recorded_line_can_be_pasted_into_a_shell() {
