@@ -29,6 +29,8 @@ const LONGEST: u64 = 1 << 30;
 pub(crate) struct Raw {
     /// Names of all columns, in the order of the file.
     names: Vec<String>,
+    /// Where each of them stands among the others.
+    places: HashMap<String, usize>,
     /// The number of each column in each row; `None` where there is none.
     rows: Vec<Vec<Option<f64>>>,
     /// Columns that hold something that is no number.
@@ -38,12 +40,14 @@ pub(crate) struct Raw {
 impl Raw {
     /// The place of a column, which is made if it is not there yet.
     fn column(&mut self, name: &str) -> usize {
-        if let Some(at) = self.names.iter().position(|known| known == name) {
+        if let Some(&at) = self.places.get(name) {
             return at;
         }
+        let at = self.names.len();
+        self.places.insert(name.to_owned(), at);
         self.names.push(name.to_owned());
         self.texts.push(false);
-        self.names.len() - 1
+        at
     }
 
     fn get(&self, row: usize, column: usize) -> Option<f64> {
@@ -146,11 +150,11 @@ impl Log {
 
     fn select(path: &Path, raw: &Raw, step: Option<&str>, named: Option<Vec<String>>) -> Result<Log, Error> {
         let name = step.unwrap_or("step");
-        let step = raw.names.iter().position(|known| known == name).ok_or_else(|| {
+        let step = raw.places.get(name).copied().ok_or_else(|| {
             let what = format!("it has no column `{name}` with the step; it has {}", listed(&raw.names));
             unfit(path, what, "name the column with the step: id = \"NAME\" under [output], or --id NAME")
         })?;
-        let place = |name: &String| raw.names.iter().position(|known| known == name);
+        let place = |name: &String| raw.places.get(name).copied();
         let given = named.is_some();
         let mut scalars: Vec<(String, usize)> = match named {
             Some(named) => named.into_iter().filter_map(|name| place(&name).map(|at| (name, at))).collect(),

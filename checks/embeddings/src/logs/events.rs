@@ -45,10 +45,22 @@ fn event(payload: &[u8], raw: &mut Raw) -> Option<()> {
     }
     for (tag, value) in values {
         let column = raw.column(&tag);
-        let mut row = vec![None; column + 1];
-        row[0] = Some(step);
-        row[column] = Some(value);
-        raw.rows.push(row);
+        // Each scalar comes in an event of its own; those of one step share a row, or memory would grow with their
+        // square.
+        let shared =
+            raw.rows.last_mut().filter(|row| row[0] == Some(step) && row.get(column).copied().flatten().is_none());
+        match shared {
+            Some(row) => {
+                row.resize(row.len().max(column + 1), None);
+                row[column] = Some(value);
+            }
+            None => {
+                let mut row = vec![None; column + 1];
+                row[0] = Some(step);
+                row[column] = Some(value);
+                raw.rows.push(row);
+            }
+        }
     }
     Some(())
 }
