@@ -103,6 +103,19 @@ fn zeromq_is_known_to_the_wire_alone_and_unsafe_ffi_to_the_probe_and_the_guests_
 }
 
 #[test]
+fn what_a_user_asks_to_run_is_started_in_one_place_where_the_kernels_own_variables_are_taken_away() {
+    let root = root();
+    // The others start this very program, or ask an interpreter that a replay needs where it lies.
+    let own = ["kernel/app/src/rust_cells/", "kernel/app/src/replay/mod.rs"];
+    for file in tracked().iter().filter(|f| f.starts_with("kernel/app/src/") && f.ends_with(".rs")) {
+        let text = std::fs::read_to_string(root.join(file)).unwrap();
+        let starts = text.contains("Child::new(") || text.contains("Command::new(");
+        let allowed = file == "kernel/app/src/command.rs" || own.iter().any(|prefix| file.starts_with(prefix));
+        assert!(!starts || allowed, "{file} starts a process");
+    }
+}
+
+#[test]
 fn the_sdks_bindings_were_generated_from_this_contract() {
     let root = root();
     let wit = std::fs::read(root.join("wasm-checks/wit/criterion.wit")).unwrap();

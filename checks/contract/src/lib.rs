@@ -2,7 +2,8 @@
 //! for and what it answers.
 //!
 //! Owns: [`table::AlignedBatch`], [`structure::Structure`], [`measure::Measure`] and its arithmetic,
-//! [`verdict::Outcome`], and what a difference looks like ([`causes`]). Must not know: wasmtime, Parquet, dossier records, magics, MIME types, file paths.
+//! [`verdict::Outcome`], and what a difference looks like ([`causes`],
+//! [`trajectory`]). Must not know: wasmtime, Parquet, dossier records, magics, MIME types, file paths.
 //! Start at [`table`], then [`measure`], then [`verdict`].
 
 pub mod causes;
@@ -10,6 +11,7 @@ pub mod explain;
 pub mod measure;
 pub mod structure;
 pub mod table;
+pub mod trajectory;
 pub mod verdict;
 
 pub use explain::{Explain, Standing};

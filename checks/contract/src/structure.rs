@@ -84,6 +84,12 @@ pub enum ObstacleKind {
     ZeroNorm,
     /// A measure that a criterion asks for overflows float64 although every value is finite.
     MeasureOverflow,
+    /// Two training logs do not have the same scalars.
+    ColumnsDiffer,
+    /// The interrupted part of a training left no checkpoint.
+    CheckpointNotWritten,
+    /// The resumed part of a training does not go on where the checkpoint ended.
+    NotResumed,
 }
 
 impl ObstacleKind {
@@ -103,6 +109,9 @@ impl ObstacleKind {
             ObstacleKind::NonFinite => "non_finite",
             ObstacleKind::ZeroNorm => "zero_norm",
             ObstacleKind::MeasureOverflow => "measure_overflow",
+            ObstacleKind::ColumnsDiffer => "columns_differ",
+            ObstacleKind::CheckpointNotWritten => "checkpoint_not_written",
+            ObstacleKind::NotResumed => "not_resumed",
         }
     }
 
@@ -125,6 +134,11 @@ impl ObstacleKind {
             ObstacleKind::NonFinite => "look for overflow or a division by zero in the rows named",
             ObstacleKind::ZeroNorm => "choose a criterion without cosine for such rows, or find out why they are zero",
             ObstacleKind::MeasureOverflow => "choose a criterion that does not square such values",
+            ObstacleKind::ColumnsDiffer => "log the same scalars in both runs, or name those to compare",
+            ObstacleKind::CheckpointNotWritten => "let the first part save its checkpoint before it ends",
+            ObstacleKind::NotResumed => {
+                "give the resumed command the checkpoint, and as `at` the last step that the checkpoint holds"
+            }
         }
     }
 }

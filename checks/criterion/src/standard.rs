@@ -36,6 +36,7 @@ pub const STANDARD: &[Standard] = standard![
     "procrustes",
     "rel",
     "topk",
+    "trajectory",
     "ulp",
 ];
 

@@ -151,6 +151,7 @@ fn parameters_of(name: &str) -> Vec<(&'static str, f64)> {
         "labels" => vec![("floor", 0.3)],
         "norm" => vec![("least", 0.9), ("most", 1.1), ("undefined", 0.0)],
         "rel" => vec![("most", 0.1), ("undefined", 0.0)],
+        "trajectory" => vec![("atol", 1e-5), ("rtol", 0.0)],
         "ulp" => vec![("most", 100.0)],
         other => panic!("say how `{other}` is to be tested"),
     }

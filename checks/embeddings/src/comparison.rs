@@ -7,12 +7,13 @@ use std::thread::Builder;
 use std::time::Duration;
 
 use fascicolo_contract::measure::{Measure, MeasureTrouble, Neighbours};
-use fascicolo_contract::{AlignedBatch, Structure, Texts, Vectors};
+use fascicolo_contract::{AlignedBatch, Obstacle, ObstacleKind, Structure, Texts, Vectors};
 
 use crate::centroids;
 use crate::content::content_digest;
 use crate::files::failed;
 use crate::findings::examine;
+use crate::logs::{self, Log};
 use crate::neighbours::{self, Kept};
 use crate::select::Selection;
 use crate::table::{Source, Table};
@@ -64,6 +65,9 @@ pub struct Comparison {
     candidate: Table,
     /// The candidate's row for each row of the reference; none if the files are not comparable.
     candidate_rows: Option<Vec<usize>>,
+    /// Of training logs, the names of the scalars that were read of both, and those of the reference that were left
+    /// out.
+    scalars: Option<(Vec<String>, Vec<String>)>,
 }
 
 impl Comparison {
@@ -73,13 +77,50 @@ impl Comparison {
     /// # Errors
     /// Every [`Error`] except `NotComparable` and `TextTooLong`. Where both files are at fault, it is the reference's.
     pub fn open(reference: &Path, candidate: &Path, columns: &Columns, watch: &dyn Watch) -> Result<Self, Error> {
+        if logs::is_log(reference, columns) {
+            return Comparison::of_logs(reference, candidate, columns);
+        }
         let of_reference = Source::open(reference, columns, true)?;
         let of_candidate = Source::open(candidate, columns, columns.candidate_label)?;
         let selections = (of_reference.selection.clone(), of_candidate.selection.clone());
         let (reference, candidate) = read_both((reference, of_reference), (candidate, of_candidate), watch)?;
         let (structure, candidate_rows) = examine((&selections.0, &reference), (&selections.1, &candidate));
         let columns = Resolved { reference: Named::of(&selections.0), candidate: Named::of(&selections.1) };
-        Ok(Comparison { columns, structure, reference, candidate, candidate_rows })
+        Ok(Comparison { columns, structure, reference, candidate, candidate_rows, scalars: None })
+    }
+
+    /// Two training logs, a step being a row.
+    fn of_logs(reference: &Path, candidate: &Path, columns: &Columns) -> Result<Self, Error> {
+        let log = Log::read(reference, columns)?;
+        let (other, differ) = Log::read_like(candidate, &log, columns)?;
+        let table = |path: &Path, log: &Log| {
+            let next = "report this".to_owned();
+            log.table().map_err(|what| Error::Log { path: path.to_path_buf(), what, next })
+        };
+        let (of_reference, reference) = table(reference, &log)?;
+        let (of_candidate, candidate) = table(candidate, &other)?;
+        let (mut structure, mut candidate_rows) = examine((&of_reference, &reference), (&of_candidate, &candidate));
+        for obstacle in &mut structure.obstacles {
+            obstacle.message = of_steps(&obstacle.message);
+        }
+        if let Some(message) = differ {
+            // That the vectors are then of other lengths is the same finding in other words.
+            structure.obstacles.retain(|obstacle| obstacle.kind != ObstacleKind::DimensionsDiffer);
+            let rows = structure.rows_candidate;
+            let kind = ObstacleKind::ColumnsDiffer;
+            structure.obstacles.insert(0, Obstacle { kind, side: None, rows, ids: Vec::new(), message });
+            candidate_rows = None;
+        }
+        let columns = Resolved { reference: Named::of(&of_reference), candidate: Named::of(&of_candidate) };
+        let scalars = Some((log.scalars, log.sparse));
+        Ok(Comparison { columns, structure, reference, candidate, candidate_rows, scalars })
+    }
+
+    /// Of training logs, which they are where the reference is one: the names of the scalars compared, in the order of
+    /// a row's values, and of those that the reference has and that were left out, because not every step has them and
+    /// nobody named them.
+    pub fn scalars(&self) -> Option<(&[String], &[String])> {
+        self.scalars.as_ref().map(|(names, sparse)| (names.as_slice(), sparse.as_slice()))
     }
 
     /// The names of the columns that were read on each side.
@@ -97,9 +138,9 @@ impl Comparison {
         self.candidate_rows.is_some()
     }
 
-    /// A digest of the candidate's ids and vectors as 64 lower-case hexadecimal digits: the same for every file or folder
-    /// that holds the same rows, in whatever order, row groups, parts, codec, encoding or list layout, with values
-    /// stored in any type that holds them exactly.
+    /// A digest of the candidate's ids and vectors as 64 lower-case hexadecimal digits: the same for every file or
+    /// folder that holds the same rows, in whatever order, row groups, parts, codec, encoding or list layout, with
+    /// values stored in any type that holds them exactly.
     ///
     /// It is for recognising a re-encoded copy of content seen before, which [`crate::file_digest`] cannot. One changed
     /// value, one vector under another id or one row more makes another content; −0 is not 0. Labels and other
@@ -109,8 +150,8 @@ impl Comparison {
     ///
     /// With ‖ for concatenation and every number little-endian, a row's digest is SHA-256 over: the length of its id in
     /// UTF-8 (u64) ‖ the id ‖ the number of values (u64) ‖ each value as float64. Any NaN is 0x7ff8000000000000, a null
-    /// element 2⁶⁴ − 1, a null id the length 2⁶⁴ − 1 and no text, a null vector 0 values and one byte 0xff. The result is
-    /// SHA-256 over: the sum of the rows' digests as 256-bit numbers, modulo 2²⁵⁶ ‖ the number of rows (u64).
+    /// element 2⁶⁴ − 1, a null id the length 2⁶⁴ − 1 and no text, a null vector 0 values and one byte 0xff. The result
+    /// is SHA-256 over: the sum of the rows' digests as 256-bit numbers, modulo 2²⁵⁶ ‖ the number of rows (u64).
     ///
     /// Takes time for 8 bytes a value at the speed of SHA-256, at every call; no memory beyond a few KiB.
     pub fn content_digest(&self) -> String {
@@ -199,6 +240,27 @@ impl Comparison {
             None => Err(self.not_comparable()),
         }
     }
+}
+
+/// The words of a finding about rows, for rows that are steps.
+fn of_steps(message: &str) -> String {
+    let mut message = message.to_owned();
+    for (of_rows, of_steps) in [
+        ("null elements", "missing scalars"),
+        ("null element", "missing scalar"),
+        ("null ids", "rows without a step"),
+        ("null id", "row without a step"),
+        ("ids of the", "steps of the"),
+        ("id of the", "step of the"),
+        ("ids stand", "steps stand"),
+        ("id stands", "step stands"),
+        ("in 1 row:", "in 1 step:"),
+        (" rows: `", " steps: `"),
+        ("has no rows", "has no steps"),
+    ] {
+        message = message.replace(of_rows, of_steps);
+    }
+    message
 }
 
 /// Reads both tables, each on a thread of its own, while this thread reports to the watcher.

@@ -223,6 +223,16 @@ pub enum Error {
         /// The one that was too many.
         label: String,
     },
+    /// A training log that cannot be read as one.
+    #[error("`{}` cannot be read as a training log: {what}", path.display())]
+    Log {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it, with the line or byte.
+        what: String,
+        /// What the reader can do.
+        next: String,
+    },
     /// Rows were asked for although the structure has obstacles.
     #[error("the files are not comparable: {obstacles} obstacles, first: {first}")]
     NotComparable {
@@ -266,7 +276,8 @@ impl Error {
             | Error::RepeatedColumn { path, .. }
             | Error::UnsupportedType { path, .. }
             | Error::PartsDiffer { path, .. }
-            | Error::InexactInteger { path, .. } => Some(path),
+            | Error::InexactInteger { path, .. }
+            | Error::Log { path, .. } => Some(path),
             Error::TextTooLong { .. }
             | Error::TooManyClasses { .. }
             | Error::NotComparable { .. }
@@ -308,6 +319,7 @@ impl Explain for Error {
             Error::InexactInteger { .. } => "inexact_integer",
             Error::TextTooLong { .. } => "text_too_long",
             Error::TooManyClasses { .. } => "too_many_classes",
+            Error::Log { .. } => "log_unreadable",
             Error::NotComparable { .. } => "not_comparable",
             Error::Interrupted { .. } => "interrupted",
         }
@@ -354,6 +366,7 @@ impl Explain for Error {
             Error::InexactInteger { .. } => "write the vectors as floats".into(),
             Error::TextTooLong { .. } => "name a column of shorter texts".into(),
             Error::TooManyClasses { .. } => "name a column of classes: --label NAME".into(),
+            Error::Log { next, .. } => next.clone(),
             Error::NotComparable { .. } => "resolve the obstacles of the structure first".into(),
             Error::Interrupted { .. } => "start the command again when it may run to its end".into(),
         }

@@ -4,7 +4,7 @@
 //! Owns: opening Parquet files and folders of parts, finding the id, vector and label columns, decoding every list
 //! layout to contiguous vectors, matching rows, the measures of a row that need all rows (its neighbours, the nearest
 //! class centroid), the [`Structure`] of both files, the streamed digest of a file and the
-//! digest of what it holds.
+//! digest of what it holds; training logs, read as tables of steps and scalars.
 //! Must not know: verdicts, criteria, dossiers, magics, who is watching.
 //! Start at [`Comparison::open`]; then `table` (one file), `matching` (ids), `findings` (the structure).
 
@@ -16,6 +16,7 @@ mod error;
 mod files;
 mod findings;
 mod guard;
+mod logs;
 mod matching;
 mod neighbours;
 mod select;
@@ -29,6 +30,7 @@ pub use comparison::{Batches, Comparison, Named, Resolved};
 pub use digest::file_digest;
 pub use error::{Error, Role};
 pub use files::files_of;
+pub use logs::Log;
 
 pub use fascicolo_contract::{AlignedBatch, Obstacle, ObstacleKind, Structure};
 
@@ -36,10 +38,11 @@ pub use fascicolo_contract::{AlignedBatch, Obstacle, ObstacleKind, Structure};
 /// name exists.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Columns {
-    /// The id column; by default the one named `id`. Texts, integers or binary.
+    /// The id column; by default the one named `id`. Texts, integers or binary. Of a training log the step, by default
+    /// `step`.
     pub id: Option<String>,
     /// The vector column, a list of numbers; by default the only list-of-float column, or where there is none the
-    /// only list-of-number column.
+    /// only list-of-number column. Of a training log the scalars, joined by commas, by default all that every step has.
     pub vector: Option<String>,
     /// The label column of the reference, texts or integers; by default no labels are read. A null label is the empty
     /// text.

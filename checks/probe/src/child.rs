@@ -1,7 +1,8 @@
 //! A child process that cannot outstay its welcome: own process group, deadline, killed with everything it started.
 //!
-//! Owns: starting, feeding, draining, killing and reaping. Must not know: what the child computes.
-//! Start at [`Child::run`]. On Windows the child alone is killed, not what it started.
+//! Owns: starting, feeding, draining, stopping, killing and reaping. Must not know: what the child computes.
+//! Start at [`Child::run`], or at [`Child::run_followed`] for a child that somebody watches. On Windows the child alone
+//! is killed, not what it started.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{Read, Write};
@@ -12,14 +13,28 @@ use std::time::{Duration, Instant};
 
 /// How long the pipes may stay open after the child's group is gone: only a process that left the group holds them.
 const GRACE: Duration = Duration::from_millis(500);
+/// How often whoever follows a child is asked whether it should stop.
+const TICK: Duration = Duration::from_millis(100);
+/// How long a child that was asked to stop may take to tidy up, before its group is killed.
+const STOP_GRACE: Duration = Duration::from_millis(1200);
 
 /// A child process to be started once.
 #[derive(Debug)]
 pub struct Child {
     command: Command,
     stdin: Vec<u8>,
-    deadline: Duration,
+    deadline: Option<Duration>,
     keep: usize,
+}
+
+/// Follows a child while it runs. Called on the thread that runs it, in order.
+pub trait Follow {
+    /// Standard output, as it comes.
+    fn stdout(&mut self, bytes: &[u8]);
+    /// Standard error, as it comes.
+    fn stderr(&mut self, bytes: &[u8]);
+    /// True once the child should stop; asked at least ten times a second.
+    fn stop(&mut self) -> bool;
 }
 
 /// How a child ended.
@@ -46,6 +61,10 @@ pub struct Finished {
     pub truncated: bool,
     /// From start to end, wall time.
     pub elapsed: Duration,
+    /// Processor time, user and system, of the child and of those it started and waited for; where it can be told.
+    pub processor: Option<Duration>,
+    /// True if it was asked to stop.
+    pub stopped: bool,
 }
 
 impl Child {
@@ -61,7 +80,7 @@ impl Child {
                 command.env_remove(&name);
             }
         }
-        Child { command, stdin: Vec::new(), deadline: Duration::from_secs(20), keep: 16 << 20 }
+        Child { command, stdin: Vec::new(), deadline: Some(Duration::from_secs(20)), keep: 16 << 20 }
     }
 
     /// Sets a variable of the child's environment.
@@ -90,7 +109,13 @@ impl Child {
 
     /// Sets how long it may run. Default: 20 s.
     pub fn deadline(mut self, deadline: Duration) -> Self {
-        self.deadline = deadline;
+        self.deadline = Some(deadline);
+        self
+    }
+
+    /// Lets it run for as long as it takes: for a child that somebody follows and can stop.
+    pub fn without_deadline(mut self) -> Self {
+        self.deadline = None;
         self
     }
 
@@ -104,21 +129,28 @@ impl Child {
     /// # Errors
     /// Only if it could not be started; how it ended is in [`Finished::ending`].
     pub fn run(self) -> std::io::Result<Finished> {
-        let keep = self.keep;
-        let mut stdout = Vec::new();
-        let mut dropped = false;
-        let finished = self.run_into(&mut |bytes| {
-            let room = keep.saturating_sub(stdout.len()).min(bytes.len());
-            stdout.extend_from_slice(&bytes[..room]);
-            dropped |= room < bytes.len();
-        })?;
-        Ok(Finished { stdout, truncated: finished.truncated || dropped, ..finished })
+        let mut kept = Kept { keep: self.keep, stdout: Vec::new(), stderr: Vec::new(), truncated: false, sink: None };
+        let finished = self.run_followed(&mut kept)?;
+        Ok(Finished { stdout: kept.stdout, stderr: kept.stderr, truncated: kept.truncated, ..finished })
     }
 
     /// Like [`Child::run`], but hands standard output to `sink` as it comes; [`Finished::stdout`] is then empty.
     /// # Errors
     /// Only if it could not be started.
-    pub fn run_into(mut self, sink: &mut dyn FnMut(&[u8])) -> std::io::Result<Finished> {
+    pub fn run_into(self, sink: &mut dyn FnMut(&[u8])) -> std::io::Result<Finished> {
+        let keep = self.keep;
+        let mut kept = Kept { keep, stdout: Vec::new(), stderr: Vec::new(), truncated: false, sink: Some(sink) };
+        let finished = self.run_followed(&mut kept)?;
+        Ok(Finished { stderr: kept.stderr, truncated: kept.truncated, ..finished })
+    }
+
+    /// Runs it to its end, to its deadline or until `follow` says stop, and keeps nothing of what it wrote: `follow`
+    /// has both streams as they come. A child that writes faster than `follow` takes waits; memory does not grow.
+    ///
+    /// To stop, its group is interrupted (SIGINT) as from a terminal, and killed if it has not ended soon after.
+    /// # Errors
+    /// Only if it could not be started.
+    pub fn run_followed(mut self, follow: &mut dyn Follow) -> std::io::Result<Finished> {
         let started = Instant::now();
         #[cfg(unix)]
         std::os::unix::process::CommandExt::process_group(&mut self.command, 0);
@@ -140,23 +172,29 @@ impl Child {
         let group = Group::of(&child);
         group.tell_of_the_end(events);
 
-        let mut collected =
-            Collected { sink, stderr: Vec::new(), keep: self.keep, truncated: false, ended: false, closed: 0 };
-        let in_time =
-            collected.until(&inbox, started + self.deadline, |c| c.ended || (cfg!(not(unix)) && c.closed == 2));
+        let mut following = Following { follow, heeding: true, ended: false, closed: 0 };
+        let over = |f: &Following<'_>| f.ended || (cfg!(not(unix)) && f.closed == 2);
+        let deadline = self.deadline.map(|deadline| started + deadline);
+        let mut until = following.until(&inbox, deadline, over);
+        let stopped = until == Until::Stop;
+        following.heeding = false;
+        if stopped {
+            group.interrupt();
+            until = following.until(&inbox, Some(Instant::now() + STOP_GRACE), over);
+        }
         // Whatever the child started must go too, so the group is killed after a good ending as well. The child is
-        // reaped only afterwards: until then nobody else can get its number.
-        group.kill(&mut child, in_time);
+        // reaped only afterwards: until then nobody else can get its number, and its times can be read.
+        let processor = processor_time(child.id());
+        group.kill(&mut child, until == Until::Done);
         let status = child.wait()?;
-        let _ = collected.until(&inbox, Instant::now() + GRACE, |c| c.closed == 2);
-        let ending = if in_time { ending(status) } else { Ending::Deadline(self.deadline) };
-        Ok(Finished {
-            ending,
-            stdout: Vec::new(),
-            stderr: collected.stderr,
-            truncated: collected.truncated,
-            elapsed: started.elapsed(),
-        })
+        let _ = following.until(&inbox, Some(Instant::now() + GRACE), |f| f.closed == 2);
+        let ending = match (until, self.deadline) {
+            (Until::Time, Some(deadline)) if !stopped => Ending::Deadline(deadline),
+            _ => ending(status),
+        };
+        let elapsed = started.elapsed();
+        let (stdout, stderr, truncated) = (Vec::new(), Vec::new(), false);
+        Ok(Finished { ending, stdout, stderr, truncated, elapsed, processor, stopped })
     }
 }
 
@@ -236,37 +274,95 @@ enum Event {
     Ended,
 }
 
-struct Collected<'a> {
-    sink: &'a mut dyn FnMut(&[u8]),
-    stderr: Vec<u8>,
+/// Follows by keeping, up to a bound.
+struct Kept<'a> {
     keep: usize,
+    stdout: Vec<u8>,
+    stderr: Vec<u8>,
     truncated: bool,
+    /// Gets standard output instead.
+    sink: Option<&'a mut dyn FnMut(&[u8])>,
+}
+
+fn keep(into: &mut Vec<u8>, most: usize, bytes: &[u8]) -> bool {
+    let room = most.saturating_sub(into.len()).min(bytes.len());
+    into.extend_from_slice(&bytes[..room]);
+    room < bytes.len()
+}
+
+impl Follow for Kept<'_> {
+    fn stdout(&mut self, bytes: &[u8]) {
+        match &mut self.sink {
+            Some(sink) => sink(bytes),
+            None => self.truncated |= keep(&mut self.stdout, self.keep, bytes),
+        }
+    }
+
+    fn stderr(&mut self, bytes: &[u8]) {
+        self.truncated |= keep(&mut self.stderr, self.keep, bytes);
+    }
+
+    fn stop(&mut self) -> bool {
+        false
+    }
+}
+
+struct Following<'a> {
+    follow: &'a mut dyn Follow,
+    /// Whether a wish to stop is still heeded.
+    heeding: bool,
     ended: bool,
     closed: u8,
 }
 
-impl Collected<'_> {
-    /// Takes events until `done`; false if `end` came first.
-    fn until(&mut self, inbox: &Receiver<Event>, end: Instant, done: impl Fn(&Self) -> bool) -> bool {
+/// Why waiting came to an end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Until {
+    /// What was waited for came.
+    Done,
+    /// The time was up.
+    Time,
+    /// Whoever follows wants it to stop.
+    Stop,
+}
+
+impl Following<'_> {
+    /// Takes events until `done`, or something else comes first.
+    fn until(&mut self, inbox: &Receiver<Event>, end: Option<Instant>, done: impl Fn(&Self) -> bool) -> Until {
         while !done(self) {
             // Asked each time: a child that never stops writing never lets the inbox run empty.
-            if Instant::now() >= end {
-                return false;
+            if self.heeding && self.follow.stop() {
+                return Until::Stop;
             }
-            match inbox.recv_timeout(end.saturating_duration_since(Instant::now())) {
-                Ok(Event::Out(bytes)) => (self.sink)(&bytes),
-                Ok(Event::Err(bytes)) => {
-                    let room = self.keep.saturating_sub(self.stderr.len()).min(bytes.len());
-                    self.stderr.extend_from_slice(&bytes[..room]);
-                    self.truncated |= room < bytes.len();
-                }
+            let left = end.map_or(TICK, |end| end.saturating_duration_since(Instant::now()));
+            if left.is_zero() {
+                return Until::Time;
+            }
+            match inbox.recv_timeout(left.min(TICK)) {
+                Ok(Event::Out(bytes)) => self.follow.stdout(&bytes),
+                Ok(Event::Err(bytes)) => self.follow.stderr(&bytes),
                 Ok(Event::Closed) => self.closed += 1,
                 Ok(Event::Ended) => self.ended = true,
-                Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => return false,
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return Until::Time,
             }
         }
-        true
+        Until::Done
     }
+}
+
+/// Processor time of a child that has ended and is not yet reaped, with those that it waited for.
+///
+/// Source: proc_pid_stat(5), fields 14 to 17, in ticks of which Linux shows programs 100 a second (USER_HZ).
+fn processor_time(pid: u32) -> Option<Duration> {
+    if !cfg!(target_os = "linux") {
+        return None;
+    }
+    let text = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The name may hold anything, spaces and brackets too; after the last bracket come numbers.
+    let (_, fields) = text.rsplit_once(')')?;
+    let ticks: Vec<u64> = fields.split_whitespace().skip(11).take(4).filter_map(|field| field.parse().ok()).collect();
+    (ticks.len() == 4).then(|| Duration::from_millis(ticks.iter().sum::<u64>() * 10))
 }
 
 fn drain(mut pipe: impl Read + Send + 'static, event: fn(Vec<u8>) -> Event, events: SyncSender<Event>) {
@@ -308,6 +404,13 @@ impl Group {
         });
     }
 
+    /// As Ctrl-C in a terminal does.
+    fn interrupt(&self) {
+        if let Some(pid) = self.0 {
+            let _ = rustix::process::kill_process_group(pid, rustix::process::Signal::INT);
+        }
+    }
+
     fn kill(&self, child: &mut std::process::Child, _in_time: bool) {
         if let Some(pid) = self.0 {
             let _ = rustix::process::kill_process_group(pid, rustix::process::Signal::KILL);
@@ -327,6 +430,9 @@ impl Group {
 
     /// Without a wait that does not reap, the closing of both streams stands for the end.
     fn tell_of_the_end(&self, _: SyncSender<Event>) {}
+
+    /// Without a signal for it, a child that should stop is killed after its grace.
+    fn interrupt(&self) {}
 
     fn kill(&self, child: &mut std::process::Child, in_time: bool) {
         if in_time {

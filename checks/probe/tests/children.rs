@@ -4,7 +4,7 @@
 
 use std::time::{Duration, Instant};
 
-use fascicolo_probe::child::{Child, Ending};
+use fascicolo_probe::child::{Child, Ending, Follow};
 
 fn sh(script: &str) -> Child {
     Child::new("/bin/sh", ["-c", script])
@@ -63,4 +63,60 @@ fn input_output_status_and_signals_arrive() {
 #[test]
 fn a_program_that_is_not_there_is_an_error() {
     assert!(Child::new("/nonexistent/program", [""; 0]).run().is_err());
+}
+
+/// Counts what comes, and wants to stop once it has seen enough of it.
+struct Watcher {
+    stdout: Vec<u8>,
+    seen: usize,
+    enough: usize,
+}
+
+impl Follow for Watcher {
+    fn stdout(&mut self, bytes: &[u8]) {
+        self.seen += bytes.len();
+        self.stdout.extend_from_slice(&bytes[..bytes.len().min(100)]);
+    }
+
+    fn stderr(&mut self, _: &[u8]) {}
+
+    fn stop(&mut self) -> bool {
+        self.seen >= self.enough
+    }
+}
+
+#[test]
+fn a_followed_child_that_is_stopped_may_tidy_up_and_then_goes_with_all_it_started() {
+    let mut watcher = Watcher { stdout: Vec::new(), seen: 0, enough: 1 };
+    let script = "trap 'echo tidied; exit 7' INT; sleep 100 & echo $!; wait";
+    let finished = sh(script).without_deadline().run_followed(&mut watcher).unwrap();
+    assert_eq!((finished.stopped, finished.ending), (true, Ending::Exited(7)));
+    let text = String::from_utf8(watcher.stdout).unwrap();
+    let (grandchild, after) = text.split_once('\n').unwrap();
+    assert_eq!(after, "tidied\n");
+    std::thread::sleep(Duration::from_millis(50));
+    assert!(!lives(grandchild), "the grandchild lives on");
+}
+
+#[test]
+fn a_followed_child_that_does_not_heed_an_interrupt_is_killed() {
+    let started = Instant::now();
+    let mut watcher = Watcher { stdout: Vec::new(), seen: 0, enough: 1 << 20 };
+    let finished = sh("trap '' INT; while :; do echo yyyyyyyyyyyyyyyyyyyyyyyyyyyyy; done")
+        .without_deadline()
+        .run_followed(&mut watcher)
+        .unwrap();
+    assert_eq!((finished.stopped, finished.ending), (true, Ending::Signalled(9)));
+    assert!(started.elapsed() < Duration::from_secs(8));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn processor_time_counts_what_a_child_and_its_children_worked_and_not_what_they_slept() {
+    let work = "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done";
+    let worked = sh(&format!("({work}); sleep 0.2")).run().unwrap();
+    let processor = worked.processor.unwrap();
+    assert!(processor >= Duration::from_millis(20), "{processor:?}");
+    assert!(processor < worked.elapsed, "{processor:?} of {:?}", worked.elapsed);
+    assert!(sh("sleep 0.3").run().unwrap().processor.unwrap() < Duration::from_millis(100));
 }

@@ -4,7 +4,7 @@ use crate::actions::{self, Done};
 use crate::failure::Failure;
 use crate::front::{CellEnding, FrontEnd, MimeBundle, Stream};
 use crate::session::{Interrupt, Session};
-use clap::{Parser, Subcommand};
+use clap::{FromArgMatches, Parser, Subcommand};
 use fascicolo_contract::Standing;
 use fascicolo_magics::{Action, Magic};
 use serde_json::{Value, json};
@@ -33,7 +33,8 @@ pub enum Command {
     /// A magic.
     #[command(flatten)]
     Magic(Action),
-    /// Run a notebook from top to bottom, without Jupyter
+    /// A notebook from top to bottom: `run` with a notebook in the place of a command; see [`grammar`].
+    #[command(skip)]
     Run(crate::runner::RunArgs),
     /// Check an exported case or a case file, without executing anything of it: the log, and what it binds of data,
     /// notebook and report
@@ -91,9 +92,41 @@ pub struct InstallArgs {
     display_name: Option<String>,
 }
 
+/// The whole command line. `run` takes a notebook, which only a shell can run, or, behind `--`, the command of the magic.
+fn grammar() -> clap::Command {
+    use clap::{Args, CommandFactory};
+    Cli::command().mut_subcommand("run", |magic| {
+        crate::runner::RunArgs::augment_args(magic)
+            .mut_arg("notebook", |notebook| notebook.required(false).required_unless_present("command"))
+            .mut_arg("command", |command| command.required(false))
+            .mut_args(|arg| match arg.get_id().as_str() {
+                "notebook" | "output" | "allow_errors" | "parameters" => {
+                    arg.conflicts_with("command").help_heading("With a notebook")
+                }
+                "folder" | "reads" | "writes" | "command" => {
+                    arg.conflicts_with("notebook").help_heading("With a command")
+                }
+                _ => arg,
+            })
+            .override_usage("fascicolo run [OPTIONS] NOTEBOOK\n       fascicolo run [OPTIONS] -- CMD...")
+            .about("Run a notebook from top to bottom, without Jupyter; or, behind `--`, a command")
+    })
+}
+
+fn parse() -> Result<Cli, clap::Error> {
+    let matches = grammar().try_get_matches()?;
+    let mut cli = Cli::from_arg_matches(&matches)?;
+    if let Some(("run", run)) = matches.subcommand()
+        && run.contains_id("notebook")
+    {
+        cli.command = Command::Run(crate::runner::RunArgs::from_arg_matches(run)?);
+    }
+    Ok(cli)
+}
+
 /// Parses the command line and runs it; the exit status.
 pub fn start() -> u8 {
-    let error = match Cli::try_parse() {
+    let error = match parse() {
         Ok(cli) => return main(cli),
         Err(error) => error,
     };
@@ -115,7 +148,7 @@ pub fn start() -> u8 {
 }
 
 fn main(cli: Cli) -> u8 {
-    let terminal = Terminal::new(std::io::stderr().is_terminal());
+    let terminal = Terminal::new(std::io::stderr().is_terminal()).with_result_alone(cli.json);
     let dossier = cli.dossier.clone();
     let ended = match cli.command {
         Command::CompileComponent => return fascicolo_criterion::isolate::child_main() as u8,
@@ -174,11 +207,12 @@ fn magic(action: Action, dossier: Option<&Path>, json: bool, terminal: &Terminal
     let path = dossier_path(dossier);
     if let Action::Help(args) = &action {
         // What only a shell does has its page too.
-        let mut grammar = <Cli as clap::CommandFactory>::command();
+        let mut grammar = grammar();
         grammar.build();
-        if fascicolo_magics::help::page(&args.magic).is_none()
-            && let Some(page) = fascicolo_magics::help::command_page(&mut grammar, &args.magic)
-        {
+        // `run` has two forms in a shell.
+        let own =
+            args.magic.first().is_some_and(|name| name == "run") || fascicolo_magics::help::page(&args.magic).is_none();
+        if let Some(page) = fascicolo_magics::help::command_page(&mut grammar, &args.magic).filter(|_| own) {
             print_line(page.trim_end());
             return Ok(Standing::Holds);
         }
@@ -259,7 +293,10 @@ fn body_of(action: &Action) -> Result<String, Failure> {
     let file = match action {
         Action::Criterion(args) => args.file.as_ref(),
         Action::Reference(args) => args.file.as_ref(),
-        Action::Snapshot(_)
+        Action::Python(args) => args.file.as_ref(),
+        Action::Resume(args) => args.file.as_ref(),
+        Action::Run(_)
+        | Action::Snapshot(_)
         | Action::Probe(_)
         | Action::Calibrate(_)
         | Action::Declare(_)
@@ -330,6 +367,8 @@ pub fn interrupt_on_signal(interrupt: Interrupt) {
 pub struct Terminal {
     bar: Option<Mutex<Bar>>,
     silent: bool,
+    /// Standard output is for the result alone: what a command writes goes to standard error.
+    result_alone: bool,
 }
 
 struct Bar {
@@ -341,12 +380,17 @@ impl Terminal {
     /// With a progress bar, or silent about progress.
     pub fn new(progress: bool) -> Terminal {
         let bar = Bar { shown: None, since: std::time::Instant::now() };
-        Terminal { bar: progress.then(|| Mutex::new(bar)), silent: false }
+        Terminal { bar: progress.then(|| Mutex::new(bar)), silent: false, result_alone: false }
+    }
+
+    /// Keeps standard output for the result, where a program reads it.
+    pub fn with_result_alone(self, alone: bool) -> Terminal {
+        Terminal { result_alone: alone, ..self }
     }
 
     /// One that shows nothing, where a program reads the result.
     pub fn silent() -> Terminal {
-        Terminal { bar: None, silent: true }
+        Terminal { bar: None, silent: true, result_alone: false }
     }
 
     /// A line on standard output.
@@ -372,10 +416,10 @@ impl FrontEnd for Terminal {
     fn stream(&self, stream: Stream, text: &str) {
         match stream {
             Stream::Stdout if self.silent => {}
-            Stream::Stdout => {
+            Stream::Stdout if !self.result_alone => {
                 let _ = std::io::stdout().write_all(text.as_bytes());
             }
-            Stream::Stderr => {
+            Stream::Stdout | Stream::Stderr => {
                 let _ = std::io::stderr().write_all(text.as_bytes());
             }
         }

@@ -127,7 +127,12 @@ macro_rules! explained {
         }
     )* };
 }
-explained!(fascicolo_embeddings::Error, crate::wire::WireError, crate::install::InstallError);
+explained!(
+    fascicolo_embeddings::Error,
+    fascicolo_environment::FingerprintError,
+    crate::wire::WireError,
+    crate::install::InstallError
+);
 
 impl From<crate::rust_cells::RustCellError> for Failure {
     fn from(error: crate::rust_cells::RustCellError) -> Failure {

@@ -289,6 +289,7 @@ impl Session {
             start: place.start,
             environment: crate::ledger::environment(&self.dossier),
             reads: fact.reads,
+            writes: fact.writes,
             private,
             blobs: fact.blobs,
             body: fact.body,
@@ -365,6 +366,8 @@ pub struct Fact {
     pub blobs: Vec<(String, Vec<u8>)>,
     /// Files read.
     pub reads: Vec<FileSeen>,
+    /// Files written.
+    pub writes: Vec<FileSeen>,
 }
 
 /// A text as it may be shared.

@@ -27,7 +27,7 @@ use serde_json::Value;
 /// All forms of the stored `result` of the given `kind`, by MIME type.
 ///
 /// Kinds: `verdict`, `reference`, `snapshot`, `probe`, `criterion`, `declare`, `dossier_status`, `dossier_log`,
-/// `dossier_verify`, `why`, `help`, `error`; any other kind is shown as indented JSON in `text/plain`.
+/// `dossier_verify`, `run`, `why`, `help`, `error`; any other kind is shown as indented JSON in `text/plain`.
 /// `text/plain` is always there; `image/svg+xml` where there is something to draw. Never panics, whatever the record
 /// holds: an absent field is shown as "not recorded".
 pub fn render(kind: &str, result: &Value) -> BTreeMap<String, String> {

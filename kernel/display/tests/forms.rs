@@ -67,6 +67,54 @@ fn a_pass_says_what_it_does_not_promise() {
 }
 
 #[test]
+fn a_command_shows_its_ending_its_files_and_its_first_error_with_the_phase() {
+    let text = form("run", &records::ran(), "text/plain");
+    assert!(text.starts_with("RAN  python3 embed.py\n"), "{text}");
+    holds_all(
+        &text,
+        &[
+            "1234 ms, 2400 ms of processor time",
+            "1,048,576 bytes of stdout, 0 bytes of stderr",
+            "texts.tsv changed while the command ran",
+            "what else it read or wrote was not observed",
+        ],
+    );
+    let text = form("run", &records::failed_run(), "text/plain");
+    assert!(text.starts_with("FAILED  "), "{text}");
+    holds_all(
+        &text,
+        &[
+            "first error, loading data: FileNotFoundError: no <b>texts</b>",
+            "embed.py, line 3: open(path)",
+            "not written",
+        ],
+    );
+    let mut silent = records::ran();
+    silent["writes"][0] = json!({"path": "out.parquet", "written": false});
+    assert!(form("run", &silent, "text/plain").starts_with("RAN, OUTPUT MISSING  "));
+}
+
+#[test]
+fn a_verdict_on_a_resumed_training_says_how_it_was_interrupted_and_what_nobody_knows_of_its_state() {
+    holds_all(
+        &plain(&records::resumed()),
+        &[
+            "393 steps matched, of 393",
+            "after step 30: python3 train.py; ended with status 0; steps 1 to 33 (entry 7)",
+            "at-30.ckpt, SHA-256",
+            "written again by the resumed part",
+            "python3 train.py; ended with status 0; steps 31 to 60 (entry 8)",
+            "model (as the author states)",
+            "optimizer (as the author states)",
+            "unknown whether restored  rng\n",
+            "note: not known whether restored: rng",
+            "`dropout` deviates from step 31 on",
+        ],
+    );
+    assert!(!plain(&records::fail()).contains("interrupted"));
+}
+
+#[test]
 fn a_fail_names_the_worst_rows_the_attempts_and_the_expectation() {
     let text = plain(&records::fail());
     assert!(text.starts_with("FAIL  "));

@@ -120,6 +120,20 @@ mod tests {
     }
 
     #[test]
+    fn a_command_keeps_every_word_behind_its_dashes() {
+        match &split("%run --in d --reads a b --writes c -- py -c 'x = 1' --reads z").unwrap().magics[0].action {
+            Action::Run(args) => {
+                assert_eq!(args.command, ["py", "-c", "x = 1", "--reads", "z"]);
+                assert_eq!((args.reads.len(), args.writes.len()), (2, 1));
+            }
+            other => panic!("{other:?}"),
+        }
+        assert_eq!(split("%run python3 x.py").unwrap_err().kind(), "usage");
+        assert_eq!(split("%python x").unwrap_err().kind(), "usage");
+        assert_eq!(split("%python").unwrap_err().kind(), "no_body");
+    }
+
+    #[test]
     fn because_keeps_its_words() {
         match &split("%declare c --because \"a b\" --set x=1e-3").unwrap().magics[0].action {
             Action::Declare(args) => {

@@ -72,6 +72,7 @@ use std::path::PathBuf;
 ///     drift       mean, covariance and MMD² of a sample stay as they were
 ///     metric      the mean of a score a row is equivalent within a margin (TOST); may be inconclusive
 ///     allclose    every element is close as numpy.allclose and torch.allclose define it
+///     trajectory  every logged scalar of every step is close; for %%resume and training logs
 /// Whether files have the same rows, dimensions and finite values is always looked at first, before any criterion.
 /// No tolerance has a default. These are the defaults of others for allclose, to be written out by whoever wants them:
 ///     numpy.allclose                          --set rtol=1e-5    --set atol=1e-8

@@ -78,5 +78,10 @@ mod tests {
         assert!(page(&["reference", "new"]).unwrap().contains("[output]"));
         assert!(page(&["nothing"]).is_none() && page(&["dossier", "nothing"]).is_none());
         assert!(page::<&str>(&[]).unwrap().contains("%compare"));
+        let resume = page(&["resume"]).unwrap();
+        for word in ["[first]", "[resumed]", "[repeat]", "[state]", "checkpoint = ", "at = 30", "goal = \"trajectory\""]
+        {
+            assert!(resume.contains(word), "{word} is not in\n{resume}");
+        }
     }
 }

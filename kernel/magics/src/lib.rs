@@ -13,7 +13,10 @@ pub mod dossier;
 pub mod error;
 pub mod help;
 pub mod probe;
+pub mod python;
 pub mod reference;
+pub mod resume;
+pub mod run;
 pub mod snapshot;
 pub mod why;
 
@@ -34,6 +37,9 @@ pub enum Action {
     Calibrate(calibrate::CalibrateArgs),
     Declare(declare::DeclareArgs),
     Compare(compare::CompareArgs),
+    Run(run::RunArgs),
+    Python(python::PythonArgs),
+    Resume(resume::ResumeArgs),
     Why(why::WhyArgs),
     Dossier(dossier::DossierArgs),
     Help(help::HelpArgs),
@@ -50,6 +56,9 @@ impl Action {
             Action::Calibrate(_) => "calibrate",
             Action::Declare(_) => "declare",
             Action::Compare(_) => "compare",
+            Action::Run(_) => "run",
+            Action::Python(_) => "python",
+            Action::Resume(_) => "resume",
             Action::Why(_) => "why",
             Action::Dossier(_) => "dossier",
             Action::Help(_) => "help",
@@ -61,11 +70,13 @@ impl Action {
         match self {
             Action::Reference(args) => args.what == reference::ReferenceWhat::New,
             Action::Criterion(args) => args.defines(),
+            Action::Python(_) | Action::Resume(_) => true,
             Action::Snapshot(_)
             | Action::Probe(_)
             | Action::Calibrate(_)
             | Action::Declare(_)
             | Action::Compare(_)
+            | Action::Run(_)
             | Action::Why(_)
             | Action::Dossier(_)
             | Action::Help(_) => false,
@@ -91,6 +102,11 @@ pub fn grammar() -> clap::Command {
         _action: Action,
     }
     Line::command()
+}
+
+/// A command line cut into words as a shell does; `None` where its quotes do not close.
+pub fn words(line: &str) -> Option<Vec<String>> {
+    shlex::split(line)
 }
 
 /// `name=value` with a number for a value.

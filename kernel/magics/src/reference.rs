@@ -31,6 +31,9 @@ use std::path::PathBuf;
 ///     version = "2.13"
 ///     url = "https://…"
 ///
+/// The output may be a training log instead (CSV, JSON lines, Parquet, TensorBoard's event file): `id` is then the column
+/// with the step, `vector` the scalars, joined by commas (`%help resume`).
+///
 /// `access = "…"` under code, data, weights or sample says how to get it: how to ask for a key, never the key itself.
 /// An export carries these notes.
 ///

@@ -16,10 +16,10 @@ pub(super) const ASSIGNED: &str = concat!(
     r#"(?P<bare>[^\s"'`,;&|(){}<>\[\]\\=:][^\s"'`,;&|(){}<>\[\]\\]*)(?P<open>[(\[{]?))"#,
 );
 
-/// `--password value`, `--api-key value`: an option of a command line and its value after one blank.
+/// `--password value`, `--api-key 'a value'`: an option of a command line and its value after one blank.
 pub(super) const OPTION: &str = concat!(
     r#"(?i)--(?:[a-z0-9]+[_\-])*(?:password|passwd|passphrase|secret|token|(?:api|access|secret|auth)[_\-]?key) "#,
-    r#"(?P<secret>[^\s"'`\-<\[{$(][^\s"'`]*)"#,
+    r#"(?:"(?P<double>[^"\r\n]*)"|'(?P<single>[^'\r\n]*)'|(?P<secret>[^\s"'`\-<\[{$(][^\s"'`]*))"#,
 );
 
 /// The groups of the two patterns that can hold a secret.
@@ -121,7 +121,7 @@ fn value<'t>(found: &Captures<'t>) -> Option<Match<'t>> {
 
 /// Decides on a candidate of [`OPTION`].
 pub(super) fn is_secret_option(_: &str, found: &Captures<'_>) -> bool {
-    let value = &found["secret"];
+    let Some(value) = value(found).or_else(|| found.name("secret")).map(|value| value.as_str()) else { return false };
     // `--token TOKEN` is how help shows a value's place.
     let place = value.bytes().all(|b| b.is_ascii_uppercase() || matches!(b, b'_' | b'-' | b']'));
     let file = value.starts_with('/') || value.starts_with("./") || value.starts_with('~');

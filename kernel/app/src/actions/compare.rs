@@ -8,6 +8,7 @@ use crate::ledger::{self, Content, Reference, Seal};
 use crate::session::{Fact, Place, Session};
 use fascicolo_contract::causes::{Causes, Hint};
 use fascicolo_contract::measure::{Measure, MeasureTrouble, measure_rows};
+use fascicolo_contract::trajectory::Trajectory;
 use fascicolo_contract::verdict::{Figure, Judgement, Parameter, Verdict};
 use fascicolo_contract::{Obstacle, Standing};
 use fascicolo_criterion::{Admitted, Finished};
@@ -15,7 +16,7 @@ use fascicolo_dossier::{Draft, FileSeen, Kind};
 use fascicolo_embeddings::{Columns, Comparison, Named};
 use fascicolo_magics::compare::CompareArgs;
 use serde_json::{Value, json};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Rows that a criterion sees at once, at most: with 384 float32 dimensions both sides fit a processor's second cache.
 const BATCH_ROWS: usize = 256;
@@ -34,9 +35,47 @@ struct Terms {
     columns: Columns,
 }
 
+/// What a comparison of a resumed training has besides.
+pub(super) struct Resuming {
+    /// The last step that the checkpoint holds.
+    pub at: f64,
+    /// What stands beside the verdict.
+    pub record: Value,
+    /// Why the training was not resumed at all.
+    pub obstacles: Vec<Obstacle>,
+    /// What stands beside the verdict in words.
+    pub notes: Vec<String>,
+    /// The uninterrupted training run once more: its log.
+    pub control: Option<PathBuf>,
+}
+
+/// `%compare`
 pub fn perform(
     session: &mut Session,
     args: &CompareArgs,
+    place: &Place,
+    front: &dyn FrontEnd,
+) -> Result<Done, Failure> {
+    perform_as(session, args, None, place, front)
+}
+
+/// Refuses what [`perform_as`] would refuse, as far as that can be told before there is a candidate.
+pub(super) fn allowed(session: &mut Session, args: &CompareArgs) -> Result<(), Failure> {
+    let name = args.criterion.as_deref().unwrap_or("cosine");
+    fascicolo_embeddings::files_of(&session.resolve(&args.reference))?;
+    let mut found = criterion::find(session, name)?;
+    let terms = if args.explore { exploring(args, &found.admitted) } else { declared(session, args, &mut found)? };
+    found.admitted.check_parameters(&terms.parameters)?;
+    let Some(declared) = &terms.reference else { return Ok(()) };
+    let digest = files::bytes_digest(&session.resolve(&args.reference), &super::why::Unwatched)?.0;
+    if declared.output != digest { Err(not_the_reference(args, declared, &digest)) } else { Ok(()) }
+}
+
+/// A comparison; of a resumed training with what belongs to that.
+pub(super) fn perform_as(
+    session: &mut Session,
+    args: &CompareArgs,
+    resuming: Option<Resuming>,
     place: &Place,
     front: &dyn FrontEnd,
 ) -> Result<Done, Failure> {
@@ -85,7 +124,14 @@ pub fn perform(
     })?;
     let rows = (comparison.reference_content_digest(), comparison.content_digest());
     rows_opened(session, place, &rows)?;
-    let judged = judge(session, &comparison, &found.admitted, &terms.parameters, &mut None, front)?;
+    let judged = match &resuming {
+        Some(resuming) if !resuming.obstacles.is_empty() => Judged::Not(resuming.obstacles.clone()),
+        _ => judge(session, &comparison, &found.admitted, &terms.parameters, &mut None, front)?,
+    };
+    let resuming = match resuming {
+        Some(resuming) => Some(with_control(session, resuming, &reference, &terms, &found.admitted, front)?),
+        None => None,
+    };
     if stamps != (files::stamp(&reference), files::stamp(&candidate)) {
         return Err(Failure {
             standing: Standing::CannotTell,
@@ -101,7 +147,7 @@ pub fn perform(
 
     let hints = match &judged {
         Judged::Finished(finished) if args.explore || finished.outcome.judgement != Judgement::Pass => {
-            hints(session, &comparison, front)?
+            hints(session, &comparison, resuming.as_ref().map(|resuming| resuming.at), front)?
         }
         Judged::Finished(_) | Judged::Not(_) => Vec::new(),
     };
@@ -126,6 +172,7 @@ pub fn perform(
         post_hoc_because,
         content: &content,
         hints,
+        resuming,
     };
     let fact = given.fact(session, &comparison, &judged, of_reference, of_candidate)?;
     let mut done = session.record(place, Kind::Verdict, "verdict", fact)?;
@@ -370,8 +417,71 @@ pub(super) fn judge(
 /// Values that are looked through for causes, of both sides: some seconds at most.
 const HINTED_VALUES: f64 = 4e8;
 
-/// What the difference looks like; nothing for comparisons too large to be looked through once more.
-fn hints(session: &Session, comparison: &Comparison, front: &dyn FrontEnd) -> Result<Vec<Hint>, Failure> {
+/// Puts what a repeat of the uninterrupted training came to beside the rest: whether it would pass itself.
+fn with_control(
+    session: &Session,
+    mut resuming: Resuming,
+    reference: &Path,
+    terms: &Terms,
+    criterion: &Admitted,
+    front: &dyn FrontEnd,
+) -> Result<Resuming, Failure> {
+    let Some(log) = resuming.control.clone() else { return Ok(resuming) };
+    let watch = Watching { what: "comparing the repeat".into(), front, interrupt: session.interrupt.clone() };
+    let comparison = Comparison::open(reference, &session.resolve(&log), &terms.columns, &watch)?;
+    let same = comparison.reference_content_digest() == comparison.content_digest();
+    let judged = judge(session, &comparison, criterion, &terms.parameters, &mut None, front)?;
+    let (word, why) = match &judged {
+        Judged::Finished(finished) => {
+            let word = match finished.outcome.judgement {
+                Judgement::Pass => "pass",
+                Judgement::Fail => "fail",
+                Judgement::Inconclusive => "inconclusive",
+            };
+            (word, finished.outcome.reason.clone())
+        }
+        Judged::Not(more) => {
+            let first = more.iter().chain(&comparison.structure().obstacles).next();
+            ("not_comparable", first.map(|obstacle| obstacle.message.clone()).unwrap_or_default())
+        }
+    };
+    let repeat = &mut resuming.record["repeat"];
+    repeat["equal"] = json!(same);
+    // Exploring judges nothing.
+    if terms.seal.is_some() {
+        repeat["verdict"] = json!(word);
+        if word != "pass" {
+            resuming.notes.push(format!(
+                "the uninterrupted training itself does not repeat under this criterion ({word}: {why}): a deviation after resuming \
+                 cannot be laid to the resuming alone"
+            ));
+        }
+    }
+    resuming.notes.push(if same {
+        "the uninterrupted training, run once more, repeated every scalar to the bit".to_owned()
+    } else {
+        "the uninterrupted training, run once more, did not repeat every scalar to the bit".to_owned()
+    });
+    Ok(resuming)
+}
+
+/// What the difference looks like; nothing for comparisons too large to be looked through once more. `at`: of a resumed
+/// training the last step before the interruption.
+fn hints(
+    session: &Session,
+    comparison: &Comparison,
+    at: Option<f64>,
+    front: &dyn FrontEnd,
+) -> Result<Vec<Hint>, Failure> {
+    if let Some((names, _)) = comparison.scalars() {
+        let mut trajectory = Trajectory::new(names);
+        let mut batches = comparison.batches(BATCH_ROWS)?;
+        let mut batch = batches.buffer();
+        while batches.next_batch(&mut batch)? {
+            trajectory.see(&batch);
+        }
+        return Ok(trajectory.hints(at));
+    }
     let dims = comparison.structure().dims_reference as usize;
     let mut causes = Causes::new(dims);
     for second in [false, true] {
@@ -418,6 +528,7 @@ struct Given<'a> {
     post_hoc_because: Option<String>,
     content: &'a Content,
     hints: Vec<Hint>,
+    resuming: Option<Resuming>,
 }
 
 impl Given<'_> {
@@ -456,7 +567,7 @@ impl Given<'_> {
         });
         let (obstacles, figures, histograms, reason, fuel) = match judged {
             Judged::Not(more) => {
-                let first = comparison.structure().obstacles.iter().chain(more).next();
+                let first = more.iter().chain(&comparison.structure().obstacles).next();
                 let reason = first.map_or_else(|| "the rows cannot be compared".to_owned(), |o| o.message.clone());
                 (more.as_slice(), json!([]), json!([]), reason, Value::Null)
             }
@@ -493,12 +604,21 @@ impl Given<'_> {
         let read = comparison.columns();
         let side = |named: &Named| json!({ "id": named.id, "vector": named.vector, "label": named.label });
         let mut notes = Vec::new();
-        if of == to {
+        if self.resuming.is_some() && (of == to || self.content.rows.is_none()) {
+            notes.push("every scalar of every step is the uninterrupted training's own, bit for bit".to_owned());
+        } else if of == to {
             notes.push("the candidate's bytes are the reference's own: this compares a file with itself".to_owned());
+        } else if self.content.rows.is_none() && comparison.scalars().is_some() {
+            notes.push("every scalar of every step is the reference's own, bit for bit".to_owned());
         } else if self.content.rows.is_none() {
             let what = if read.candidate.label.is_some() { "ids and vectors" } else { "rows" };
             notes.push(format!("the candidate's {what} are the reference's own, bit for bit, written in another way"));
         }
+        if let Some((_, sparse)) = comparison.scalars().filter(|(_, sparse)| !sparse.is_empty()) {
+            notes
+                .push(format!("not compared, because not every step of the reference has them: {}", sparse.join(", ")));
+        }
+        notes.extend(self.resuming.iter().flat_map(|resuming| resuming.notes.iter().cloned()));
         if let (Verdict::Pass, Judged::Finished(finished)) = (self.verdict, judged) {
             notes.extend(finished.outcome.figures.iter().filter_map(|figure| none_of(figure, finished.rows)));
         }
@@ -529,7 +649,7 @@ impl Given<'_> {
         for (entry, require) in ledger::unmet_requirements(&session.dossier) {
             notes.push(format!("the probe of entry {entry} required {require} and did not find it; a later probe required something else"));
         }
-        let result = json!({
+        let mut result = json!({
             "verdict": self.verdict.name(),
             "post_hoc": self.post_hoc_because.is_some(),
             "post_hoc_because": self.post_hoc_because,
@@ -558,6 +678,9 @@ impl Given<'_> {
             "fuel": fuel,
             "limits": criterion::limits(),
         });
+        if let Some(resuming) = &self.resuming {
+            result["resume"] = resuming.record.clone();
+        }
         let body = json!({
             "verdict": self.verdict.name(), "post_hoc": self.post_hoc_because.is_some(),
             "post_hoc_accepted": self.args.accept_post_hoc, "explore": self.args.explore,

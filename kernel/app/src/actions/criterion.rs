@@ -121,7 +121,7 @@ fn define(session: &mut Session, name: &str, body: &str, place: &Place, front: &
         result,
         private: vec![("source".to_owned(), body.to_owned())],
         blobs: vec![("component".to_owned(), compiled.component)],
-        reads: Vec::new(),
+        ..Fact::default()
     };
     session.record(place, Kind::Criterion, "criterion", fact)
 }

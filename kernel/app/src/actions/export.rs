@@ -307,6 +307,17 @@ pub(super) fn named_files(log: &View) -> BTreeMap<String, String> {
                     }
                 }
             }
+            // A command's declared files: what it read, and what it left behind. Folders are named by another digest.
+            Kind::Fact if record.body["what"] == "run" || record.body["what"] == "python" => {
+                let Ok(ran) = stored(log, record.seq) else { continue };
+                for file in ["reads", "writes"].iter().flat_map(|list| ran[list].as_array().into_iter().flatten()) {
+                    // As the command left it.
+                    let sha256 = file["sha256_after"].as_str().or(file["sha256"].as_str());
+                    if let (Some(path), Some(sha256), true) = (file["path"].as_str(), sha256, file["files"].is_null()) {
+                        named.insert(plain(path), sha256.to_owned());
+                    }
+                }
+            }
             _ => {}
         }
     }

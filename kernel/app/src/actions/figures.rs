@@ -59,7 +59,7 @@ pub fn structure(s: &Structure, more: &[Obstacle]) -> Value {
             "message": o.message, "next": o.kind.next_step(),
         })
     };
-    let obstacles: Vec<Value> = s.obstacles.iter().chain(more).map(obstacle).collect();
+    let obstacles: Vec<Value> = more.iter().chain(&s.obstacles).map(obstacle).collect();
     json!({
         "rows_reference": s.rows_reference, "rows_candidate": s.rows_candidate, "matched": s.matched,
         "missing": s.missing, "extra": s.extra, "duplicate_ids": s.duplicate_ids, "reordered": s.reordered,

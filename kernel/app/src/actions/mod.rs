@@ -15,12 +15,15 @@ mod files;
 mod import;
 mod probe;
 mod reference;
+mod resume;
+mod run;
 mod snapshot;
 mod standing;
 mod why;
 
 pub use bound::{Bound, must_hold};
 pub use dossier::verify_case;
+pub use files::shown;
 pub use probe::STAGE_COMMAND as PROBE_STAGE;
 
 use crate::failure::Failure;
@@ -78,6 +81,9 @@ pub fn perform(session: &mut Session, magic: &Magic, place: &Place, front: &dyn 
         Action::Calibrate(args) => calibrate::perform(session, args, place, front),
         Action::Declare(args) => declare::perform(session, args, place),
         Action::Compare(args) => compare::perform(session, args, place, front),
+        Action::Run(args) => run::perform(session, args, place, front),
+        Action::Python(args) => run::python(session, args, body, place, front),
+        Action::Resume(args) => resume::perform(session, args, body, place, front),
         Action::Why(args) => {
             let what = "looking for differing rows".to_owned();
             let watch = files::Watching { what, front, interrupt: session.interrupt.clone() };
@@ -152,6 +158,9 @@ pub fn perform_reading(action: &Action, default_dossier: &Path, front: &dyn Fron
         | Action::Calibrate(_)
         | Action::Declare(_)
         | Action::Compare(_)
+        | Action::Run(_)
+        | Action::Python(_)
+        | Action::Resume(_)
         | Action::Dossier(_) => None,
     }
 }

@@ -272,7 +272,7 @@ fn interpreters(sources: &[&str]) -> Vec<String> {
     for line in sources.iter().flat_map(|source| source.lines()).filter(|line| line.starts_with('%')) {
         let words: Vec<&str> = line.split_whitespace().collect();
         found.extend(words.windows(2).filter(|pair| pair[0] == "--python").map(|pair| pair[1].to_owned()));
-        if words[0] == "%snapshot" && !words.contains(&"--python") {
+        if ["%snapshot", "%%python"].contains(&words[0]) && !words.contains(&"--python") {
             let path = std::env::var_os("PATH").unwrap_or_default();
             let chosen = fascicolo_environment::snapshot::choose_python(None, Path::new("."), Some(&path));
             found.extend(chosen.map(|(python, _)| python.display().to_string()));

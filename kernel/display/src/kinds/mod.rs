@@ -7,6 +7,8 @@ mod dossier;
 mod environment;
 mod general;
 mod probe;
+mod resume;
+mod run;
 mod structure;
 pub mod validity;
 pub mod verdict;
@@ -31,6 +33,7 @@ pub fn document(kind: &str, result: &Value) -> Option<Doc> {
         "declare" => declared::declaration(result),
         "snapshot" => environment::document(result),
         "probe" => probe::document(result),
+        "run" => run::document(result),
         "calibrate" => declared::calibration(result),
         "dossier_status" => dossier::status(result),
         "dossier_log" => dossier::log(result),

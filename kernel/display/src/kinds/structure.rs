@@ -14,8 +14,11 @@ pub fn summary(v: &Value) -> String {
     let Some(s) = at(v, "structure") else {
         return NOT_RECORDED.to_owned();
     };
+    // Of training logs the rows are steps.
+    let of_logs = maybe(s, "type_reference").is_some_and(|name| name.starts_with("scalars of a log"));
+    let rows = if of_logs { "steps matched" } else { "rows matched by id" };
     let mut parts = vec![format!(
-        "{} rows matched by id, of {} in the reference and {} in the candidate",
+        "{} {rows}, of {} in the reference and {} in the candidate",
         count(s, "matched"),
         count(s, "rows_reference"),
         count(s, "rows_candidate")

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::structure;
+use super::{resume, structure};
 use crate::doc::{Block, Doc, Fact, Item, Mark, Table, Tone};
 use crate::field::{NOT_RECORDED, at, count, flag, list, maybe, scalar, text};
 use crate::number;
@@ -59,6 +59,7 @@ pub fn document(v: &Value) -> Doc {
         doc.items(hints.iter().map(|hint| Item::new(Mark::Open, text(hint, "text"))).collect());
     }
     doc.facts(circumstances(v, verdict));
+    doc.facts(resume::facts(v));
     doc.blocks.push(Block::Fold { summary: "digests and fuel".to_owned(), facts: digests(v) });
     if verdict == Some("pass") {
         doc.blocks.push(Block::Close(closing(post_hoc).to_owned()));

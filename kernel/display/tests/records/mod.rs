@@ -198,12 +198,60 @@ pub fn error() -> Value {
 }
 
 /// One record of every kind.
+/// A verdict on a training that was interrupted and resumed.
+pub fn resumed() -> Value {
+    let mut record = fail();
+    record["structure"]["type_reference"] = json!("scalars of a log: loss, lr");
+    record["notes"] = json!(["not known whether restored: rng"]);
+    record["hints"] = json!([{"cause": "rng", "text": "`dropout` deviates from step 31 on"}]);
+    let part = |entry: u64, first: u64, last: u64| {
+        json!({"entry": entry, "line": "python3 train.py", "ended": "ended with status 0", "log": "l.csv", "sha256": digest(3),
+            "wall_ms": 900, "processor_ms": 700, "steps": last - first + 1, "first_step": first, "last_step": last})
+    };
+    record["resume"] = json!({
+        "at": 30, "checkpoint": {"path": "at-30.ckpt", "written": true, "sha256": digest(4), "changed_afterwards": true},
+        "first": part(7, 1, 33), "resumed": part(8, 31, 60), "repeat": null, "lost_steps": 3, "joined": "joined.csv",
+        "state": {"model": "restored", "optimizer": "not_restored", "rng": "unknown", "scaler": "not_used"},
+    });
+    record
+}
+
+/// A command that ran well.
+pub fn ran() -> Value {
+    json!({
+        "command": ["python3", "embed.py"], "line": "python3 embed.py", "folder": ".", "program": "/usr/bin/python3",
+        "ending": {"status": 0, "signal": null, "interrupted": false}, "ended": "ended with status 0", "wall_ms": 1234,
+        "processor_ms": 2400, "stdout": {"bytes": 1048576, "sha256": digest(5), "shown_bytes": 524288},
+        "stderr": {"bytes": 0, "sha256": digest(6), "shown_bytes": 0},
+        "reads": [{"path": "texts.tsv", "sha256": digest(7), "bytes": 28025, "files": null, "changed": true}],
+        "writes": [{"path": "out.parquet", "sha256": digest(8), "bytes": 12, "files": null, "written": true}],
+        "first_error": null, "observation": "declared files alone: what else it read or wrote was not observed",
+        "dossier": {"entry": 9, "root": digest(9)}
+    })
+}
+
+/// A program that failed while it loaded data.
+pub fn failed_run() -> Value {
+    let mut record = ran();
+    record["ending"]["status"] = json!(1);
+    record["ended"] = json!("ended with status 1");
+    record["writes"] = json!([{"path": "out.parquet", "written": false}]);
+    record["first_error"] = json!({
+        "type": "FileNotFoundError", "message": "no <b>texts</b>", "phase": "loading data", "phase_by": "embed.py, line 3",
+        "frames": [{"file": "embed.py", "line": 3, "function": "main", "source": "open(path)"}]
+    });
+    record
+}
+
 pub fn all() -> Vec<(&'static str, Value)> {
     vec![
         ("verdict", pass()),
         ("verdict", fail()),
         ("verdict", not_comparable()),
         ("verdict", post_hoc()),
+        ("verdict", resumed()),
+        ("run", ran()),
+        ("run", failed_run()),
         ("probe", probe()),
         ("dossier_verify", verification()),
         ("dossier_verify", broken()),
