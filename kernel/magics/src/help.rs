@@ -48,8 +48,18 @@ mod tests {
             assert!(page.contains("Usage: "), "{page}");
         }
         let criterion = page(Some("%criterion")).unwrap();
-        for word in ["criterion! {", "sees: {", "Lowest", "Spread", "elements_over(atol, rtol)", "argmax()", "because("]
-        {
+        for word in [
+            "criterion! {",
+            "sees: {",
+            "Lowest",
+            "Spread",
+            "elements_over(atol, rtol)",
+            "argmax()",
+            "because(",
+            "--lang python",
+            "def row(state, row, p):",
+            "--sha256",
+        ] {
             assert!(criterion.contains(word), "{word} is not in\n{criterion}");
         }
         let reference = page(Some("reference")).unwrap();

@@ -534,7 +534,7 @@ impl Given<'_> {
             "hints": self.hints.iter().map(|h| json!({ "cause": h.cause, "text": h.text })).collect::<Value>(),
             "notes": notes,
             "fuel": fuel,
-            "limits": criterion::limits(),
+            "limits": criterion::limits(self.admitted),
         });
         let body = json!({
             "verdict": self.verdict.name(), "post_hoc": self.post_hoc_because.is_some(),
