@@ -54,6 +54,21 @@ def test_verify_md_tells_commands_that_work(bag):
     ).stdout
     assert shown.split()[0] == leaves[1].hex()
 
+    def run(command):
+        return subprocess.run(["sh", "-c", command], cwd=bag, capture_output=True, text=True, check=True).stdout
+
+    # As they stand in the page: the root of the checkpoint in hexadecimal, and the loop over all leaves.
+    (in_hexadecimal,) = re.findall(r"`(sed -n 3p .*)`", page)
+    assert run(in_hexadecimal) == root(leaves).hex()
+    (loop,) = re.findall(r"```sh\n(.*?)```", page, re.S)
+    before = set(bag.iterdir())
+    assert run(loop) == root(leaves).hex() + "\n"
+    entries = bag / "data/quickstart.fascicolo/entries.jsonl"
+    entries.write_bytes(b"\n".join([*lines[:3], lines[3].replace(b'"session":"', b'"session":"x', 1), *lines[4:]]) + b"\n")
+    told = run(loop).splitlines()
+    assert told[0] == "entry 4 does not name the leaf hash of the entry before it" and told[1] != root(leaves).hex()
+    assert set(bag.iterdir()) == before, "it leaves nothing behind"
+
 
 def test_a_second_export_differs_from_the_first_in_what_the_log_gained_and_in_nothing_else(program, archive, case):
     """No clock, no order of a folder and no chance gets into an archive: what differs is the log, and what tells of it."""
@@ -283,3 +298,35 @@ def test_an_export_takes_no_other_files_place_and_no_secret_of_a_data_file_along
     with zipfile.ZipFile(archive) as members:
         assert not any(token.encode() in members.read(name) for name in members.namelist())
         assert any(name.endswith("debian-sections/reference.parquet") for name in members.namelist())
+
+
+def test_faults_of_one_cause_are_told_as_one_with_the_cause_first_and_the_rest_counted(program, archive, tmp_path):
+    log = "data/quickstart.fascicolo"
+
+    def remove(bag):
+        (bag / log / "disclosures/values.jsonl").unlink()
+
+    def change(name, old, new):
+        def act(bag):
+            text = (bag / name).read_bytes()
+            assert old in text
+            (bag / name).write_bytes(text.replace(old, new, 1))
+        return act
+
+    for n, (spoil, first) in enumerate([
+        (change(f"{log}/entries.jsonl", b'"gap":0.000487', b'"gap":0.000987'), "entries.jsonl"),
+        (remove, f"{log}/disclosures/values.jsonl"),
+        (change("data/data/debian-sections/candidates/bf16.parquet", b"PAR1", b"PAR2"), "data/debian-sections/candidates/bf16.parquet"),
+        (change("data/quickstart.ipynb", b"4.87e-4", b"9.87e-4"), "quickstart.ipynb"),
+    ]):
+        bag = unpack(archive, tmp_path / f"out{n}")
+        spoil(bag)
+        ended = fascicolo(program, "verify", bag, "--json")
+        faults = json.loads(ended.stdout)["faults"]
+        assert ended.returncode == 1 and faults[0]["file"] == first and len(faults) > 1, faults
+        assert [f["follows"] for f in faults] == [None] + [0] * (len(faults) - 1), faults
+        shown = fascicolo(program, "verify", bag).stdout
+        assert shown.count("✗") == 1 and f"and {len(faults) - 1} more of the same cause" in shown, shown
+    # Two things that were changed are two causes.
+    change("data/report.html", b"FAIL", b"PASS")(bag)
+    assert fascicolo(program, "verify", bag).stdout.count("✗") == 2

@@ -1,8 +1,11 @@
 """What a replay compares: each cell's outputs under the policy that its tag declares."""
 import json
+import shutil
 import subprocess
 
 import nbformat
+
+from conftest import REPOSITORY
 
 CELLS = {
     "same": ("println!(\"rows {}\", 393); 1.5_f64.sqrt()", None),
@@ -65,3 +68,35 @@ def test_the_plan_lists_what_would_run_with_what_and_nothing_runs_unasked(progra
     assert ended.returncode == 4 and not (tmp_path / "again").exists()
     for words in ("%snapshot", "interpreters: /", "network: closed", "outputs are not compared", "criteria, in a sandbox"):
         assert words in ended.stdout, (words, ended.stdout)
+
+
+def test_the_plan_shows_every_line_that_would_run_and_what_is_missing_unbound_or_redacted(program, tmp_path):
+    folder = tmp_path / "a"
+    rust = "let five = 2 + 3;\n// in the open\nprintln!(\"\\u{1b}[2J{five}\");"
+    case(program, folder, {"sum": (rust, None), "secret": ('println!("{}", "planted-words-here");', None)})
+
+    def run(*command, **more):
+        return subprocess.run([program, "--dossier", "n.fascicolo", *command], cwd=folder, capture_output=True, text=True, **more)
+
+    (folder / "x.tsv").write_text("a row\n")
+    shutil.copy(REPOSITORY / "notebooks/data/debian-sections/reference.parquet", folder)
+    form = "goal = 'values'\n[output]\npath = 'reference.parquet'\n[[data]]\npath = 'x.tsv'\n"
+    assert run("reference", "new", "r", input=form).returncode == 0
+    secret = next(e["seq"] for e in json.loads(run("dossier", "log", "--json").stdout) if "planted" in (e["summary"] or ""))
+    assert run("dossier", "redact", "--entry", str(secret), "--field", "ran", "--because", "a test").returncode == 0
+    executed = nbformat.read(folder / "n.executed.ipynb", as_version=4)
+    executed.cells.append(nbformat.v4.new_code_cell('println!("never ran \x1b[2J");', id="new"))
+    nbformat.write(executed, folder / "more.ipynb")
+    (folder / "x.tsv").unlink()
+    assert run("dossier", "export", "-o", "n.zip", "--notebook", "more.ipynb").returncode == 0
+    ended = run("replay", "n.zip", "--into", "again", stdin=subprocess.DEVNULL)
+    plan = ended.stdout
+    for line in ("let five = 2 + 3;", "// in the open", "Rust with the rights of this user", "code cell 2 was redacted",
+                 "x.tsv (SHA-256 ", "not bound by the log", "it never ran, and nothing binds it", "it may write: again"):
+        assert line in plan, (line, plan)
+    assert "planted" not in plan and "\x1b" not in plan, "no cell steers the terminal, no redacted word is there"
+    readable = next(line for line in plan.splitlines() if line.startswith("it may read: ")).split(": ")[1].split(", ")
+    assert len(readable) == len(set(readable)), readable
+    assert ended.returncode == 4 and "no terminal" in ended.stderr and "add --yes" in ended.stderr, ended.stderr
+    piped = run("replay", "n.zip", "--into", "again", input="y\n")
+    assert piped.returncode == 4 and "echo y |" in piped.stderr and not (folder / "again").exists(), piped.stderr

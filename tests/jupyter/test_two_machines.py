@@ -184,3 +184,43 @@ def test_access_notes_and_consulted_documentation_are_in_the_export(a, tmp_path)
     for page in ("VERIFY.md", "report.html"):
         assert b"ask the archive" in text[page], page
     assert b"Building the embeddings" in text["report.html"] and b"version 2.13" in text["report.html"]
+
+
+def test_an_import_tells_how_its_entries_are_named_and_show_takes_that_name(a, b):
+    a.declare()
+    theirs = a.compare("avx-off.parquet")[1]["dossier"]["entry"]
+    result = bring(a, b)
+    origin = result["origin"].removeprefix("fascicolo/")
+    assert result["example"] == theirs and origin.startswith(result["prefix"]) and len(result["prefix"]) >= 4
+    name = f"{result['prefix']}/{theirs}"
+    shown = b.does("dossier", "show", "--entry", name)
+    assert shown["kind"] == "verdict" and shown["name"] == f"entry {origin[:12]}/{theirs}"
+    assert shown["leaf"] == a.does("dossier", "show", "--entry", theirs)["leaf"]
+    # What the import entered here again is shown as it stands here, with the name of what it repeats.
+    own = next(e for e in b.does("dossier", "log") if e["kind"] == "declare")["seq"]
+    assert b.does("dossier", "show", "--entry", own)["repeats"].startswith(result["prefix"] + "/")
+    b.does("snapshot")
+    verdict = b.compare("batch-1.parquet")[1]["dossier"]["entry"]
+    assert b.run("why", name, verdict)[0] in (0, 3)
+    again = subprocess.run([b.program, "--dossier", b.dossier, "dossier", "import", "a.zip"],
+                           cwd=b.folder, env=b.environment, capture_output=True, text=True).stdout
+    assert f"`%dossier show --entry {name}`" in again and "`%snapshot` and `%probe`" in again, again
+
+
+def test_an_older_export_and_a_wrong_field_are_refused_in_the_users_own_words(a, b):
+    a.declare()
+    older = shutil.copy(a.export(), b.folder / "older.zip")
+    a.compare("avx-off.parquet")
+    bring(a, b)
+    code, refused = b.run("dossier", "import", older.name)
+    error = refused["error"]
+    assert code == 3 and error["message"].startswith("older.zip holds ") and error["where"] == "older.zip", error
+    assert "stands here already" in error["next"] and "fresh export" not in json.dumps(error), error
+    (b.folder / "no.zip").write_bytes((b.folder / "older.zip").read_bytes()[:500])
+    _, refused = b.run("dossier", "import", "no.zip")
+    assert "no.zip" in refused["error"]["message"] and "/tmp" not in refused["error"]["message"], refused
+    b.does("snapshot")
+    entry = next(e for e in b.does("dossier", "log") if e["kind"] == "snapshot")["seq"]
+    _, refused = b.run("dossier", "redact", "--entry", entry, "--field", "outcome", "--because", "x")
+    assert "it has result" in refused["error"]["message"], refused
+    assert f"dossier show --entry {entry}" in refused["error"]["next"], refused

@@ -47,9 +47,12 @@ def export(program, folder, *options):
 
 
 def status(program, folder, dossier="quickstart.fascicolo"):
+    """And its exit status says the same as the badge."""
     ended = fascicolo(program, "dossier", "status", dossier, "--json", cwd=folder)
-    assert ended.returncode == 0, ended.stdout + ended.stderr
-    return json.loads(ended.stdout)["validity"]
+    validity = json.loads(ended.stdout)["validity"]
+    exits = {"valid": 0, "stale": 1, "not_all_could_be_told": 3}
+    assert ended.returncode == exits[validity["badge"]], ended.stdout + ended.stderr
+    return validity
 
 
 def answers(validity):
@@ -90,6 +93,71 @@ def test_an_edited_cell_is_stale_and_named(program, work):
     assert status(program, work)["badge"] == "valid"
 
 
+def test_an_edited_executed_copy_is_named_with_its_cell_where_the_notebook_is_taken_instead(program, work):
+    def edit(notebook):
+        code(notebook, "fails").source += "\n// looks fine"
+
+    rewritten(work / "quickstart.executed.ipynb", edit)
+    over = status(program, work)["notebook"]
+    assert (over["name"], over["passed_over"]["name"]) == ("quickstart.ipynb", "quickstart.executed.ipynb")
+    assert "code cell 7 (%compare" in over["passed_over"]["because"], over
+    shown = fascicolo(program, "dossier", "status", "quickstart.fascicolo", cwd=work)
+    assert shown.returncode == 3 and "quickstart.executed.ipynb was passed over" in shown.stdout, shown.stdout
+    shown = export(program, work)
+    assert "quickstart.executed.ipynb was passed over: it is no copy" in shown and "code cell 7" in shown, shown
+    # A text cell, a missing cell and a broken copy are named, too.
+    for change, named in [
+        (lambda notebook: notebook.cells[0].update(source="# Other"), "text cell 1 (# Other)"),
+        (lambda notebook: notebook.cells.pop(), "is missing there"),
+    ]:
+        shutil.copy(work / "quickstart.ipynb", work / "quickstart.executed.ipynb")
+        rewritten(work / "quickstart.executed.ipynb", change)
+        assert named in status(program, work)["notebook"]["passed_over"]["because"]
+    (work / "quickstart.executed.ipynb").write_text("{")
+    assert "it is no notebook" in status(program, work)["notebook"]["passed_over"]["because"]
+
+
+def test_a_redacted_verdict_a_verdict_of_the_reference_with_itself_and_a_typing_error_are_what_they_are_everywhere(program, work):
+    def run(*args):
+        return fascicolo(program, "--dossier", "quickstart.fascicolo", *args, cwd=work)
+
+    assert run("compare", REFERENCE, REFERENCE, "--criterion", "same-neighbours").returncode == 0
+    assert run("compare", REFERENCE, "data/no-such.parquet", "--criterion", "same-neighbours").returncode != 0
+    (work / "broken.parquet").write_text("no table")
+    assert run("compare", REFERENCE, "broken.parquet", "--criterion", "same-neighbours").returncode == 3
+    assert run("declare", "no-such-criterion", "--because", "x").returncode != 0
+    log = json.loads(run("dossier", "log", "--json").stdout)
+    verdict = next(e for e in log if e["kind"] == "verdict" and "batch-1" in e["summary"])["seq"]
+    assert run("dossier", "redact", "--entry", verdict, "--field", "result", "--because", "a test").returncode == 0
+    by = json.loads(run("dossier", "log", "--json").stdout)
+    by = next(e["seq"] for e in by if e["kind"] == "redact")
+
+    def lines(text):
+        return ([l for l in text.splitlines() if "batch-1" in l and "pass" in l and "compare" not in l],
+                [l for l in text.splitlines() if "with itself" in l])
+
+    status_text, log_text = run("dossier", "status").stdout, run("dossier", "log").stdout
+    for text in (status_text, log_text):
+        passes, itself = lines(text)
+        assert not passes and itself and not any("✓" in line for line in itself), text
+        assert f"redacted by entry {by}" in text, text
+    other = next(e["seq"] for e in log if e["kind"] == "verdict" and "avx-off" in e["summary"])
+    why = run("why", verdict, other).stdout
+    assert f"the verdict of entry {verdict} was redacted by entry {by}" in why and "both verdicts" not in why, why
+    shown = export(program, work)
+    data = unpack(work / "case.zip", work / "out") / "data"
+    page = (data / "report.html").read_text()
+    assert f"the verdict of entry {verdict} was redacted by entry {by}" in page
+    assert "verdict not recorded" not in page and "no seal in time on record" not in page
+    assert "; 1 attempt ended in an error." in page.split("<nav")[0], "one of the three had begun to compare"
+    assert page.count("It compared nothing.") == 2
+    assert "no-such-criterion" in page and "1 verdict is of the reference with itself" in page
+    assert "✓" not in re.search(r"<li[^>]*>(?:(?!</li>).)*reference\.parquet: (?:(?!</li>).)*</li>", page, re.S)[0]
+    crate = (data / "ro-crate-metadata.json").read_text()
+    assert f"redacted by entry {by}" in crate and "pass of the reference with itself" in crate
+    assert fascicolo(program, "verify", work / "case.zip").returncode == 0, shown
+
+
 def test_a_changed_and_a_missing_data_file_are_stale_and_named(program, work):
     candidate = work / "data/debian-sections/candidates/bf16.parquet"
     candidate.write_bytes(candidate.read_bytes() + b"x")
@@ -115,7 +183,7 @@ def test_an_interpreter_that_is_not_the_recorded_one_is_an_open_question(program
     ended = fascicolo(
         program, "dossier", "status", "quickstart.fascicolo", "--json", cwd=work, env={"PATH": str(tmp_path), "HOME": str(tmp_path)}
     )
-    assert ended.returncode == 0, ended.stderr
+    assert ended.returncode == 3, ended.stderr
     state, reason = answers(json.loads(ended.stdout)["validity"])["environment"]
     assert state == "cannot_tell" and "not the interpreter found here" in reason, reason
 
@@ -230,7 +298,11 @@ def spoiled(program, ran, tmp_path, change):
 def test_an_untouched_case_verifies_and_its_report_carries_the_badge(program, ran, tmp_path):
     code, result = spoiled(program, ran, tmp_path, lambda data: None)
     assert code == 0 and result["faults"] == [], result
-    assert any("8 of 8 code cells are bound" in note and "free text" in note for note in result["notes"]), result["notes"]
+    assert any("8 of 8 code cells are bound" in note for note in result["notes"]), result["notes"]
+    texts = [c.source.strip().splitlines()[0] for c in nbformat.read(ran / "quickstart.ipynb", as_version=4).cells if c.cell_type == "markdown"]
+    assert len(result["text_cells"]) == len(texts) and all(t[:60] in name for t, name in zip(texts, result["text_cells"]))
+    shown = fascicolo(program, "verify", tmp_path / "again.zip").stdout.splitlines()
+    assert shown[0].startswith("INTEGRITY HOLDS") and "free text, which no run vouches for" in shown[1], shown
     page = (tmp_path / "out/quickstart/data/report.html").read_text()
     section = page.split("<section id=\"validity\">")[1].split("</section>")[0]
     assert "Does this notebook still stand for what ran?" in section and ">VALID<" in section
@@ -289,15 +361,27 @@ def test_a_derived_file_with_one_word_changed_is_a_fault(program, ran, tmp_path,
     assert "from line" in result["faults"][0]["what"]
 
 
-def test_text_cells_and_a_front_ends_own_metadata_are_no_fault_of_the_notebook(program, ran, tmp_path):
-    def change(notebook):
-        notebook.cells[0].source = "Other words."
+def test_a_text_cell_changed_after_the_export_is_a_fault_that_names_it_and_a_front_ends_own_metadata_is_none(program, ran, tmp_path):
+    def metadata(notebook):
         notebook.metadata["colour"] = "blue"
         for cell in notebook.cells:
             cell.metadata["scrolled"] = True
 
-    code, result = spoiled(program, ran, tmp_path, lambda data: rewritten(data / "quickstart.ipynb", change))
-    assert code == 0, result["faults"]
+    code, result = spoiled(program, ran, tmp_path, lambda data: rewritten(data / "quickstart.ipynb", metadata))
+    assert code == 0 and result["texts_bound"], result["faults"]
+    shown = fascicolo(program, "verify", tmp_path / "again.zip").stdout
+    assert f"the log binds it as exported, by entry {result['texts_bound']}" in shown.splitlines()[1], shown
+    other = nbformat.v4.new_markdown_cell("All candidates pass.")
+    for n, (change, named) in enumerate([
+        (lambda notebook: notebook.cells[0].update(source="Other words."), "text cell 1 (Other words.): it is not as it was exported"),
+        (lambda notebook: notebook.cells.append(other), "text cell 2 (All candidates pass.)"),
+        (lambda notebook: notebook.cells.append(notebook.cells.pop(0)), "text cell 1 ("),
+        (lambda notebook: notebook.cells.pop(0), "it has 0 text cells where 1 were exported"),
+    ]):
+        folder = tmp_path / str(n)
+        folder.mkdir()
+        code, result = spoiled(program, ran, folder, lambda data: rewritten(data / "quickstart.ipynb", change))
+        assert code == 1 and any(named in f["what"] for f in result["faults"]), (named, result["faults"])
 
 
 def test_a_new_cell_that_never_ran_is_named_and_a_removed_data_file_is_a_fault(program, ran, tmp_path):

@@ -66,6 +66,8 @@ pub fn compile(
     .map(OsString::from)
     .to_vec();
     args.extend(code_options().map(OsString::from));
+    // For the lines of the cell alone; what else the tables hold is left out below.
+    args.extend(["-Cdebuginfo=line-tables-only", "-Cstrip=none"].map(OsString::from));
     args.extend(toolchain.remaps(folder.path(), "cell"));
     let mut extern_sdk = OsString::from("--extern=fascicolo=");
     extern_sdk.push(&toolchain.sdk_rlib);
@@ -90,7 +92,8 @@ pub fn compile(
     }
     read_nothing_else(name, folder.path(), &file)?;
     let module = std::fs::read(folder.path().join("criterion.wasm")).map_err(io("read the compiled cell"))?;
-    let component = componentize(name, &module)?;
+    crate::inspect::module(name, &module)?;
+    let component = componentize(name, &crate::lines::keep(name, &module, &file, source)?)?;
     Ok(Compiled { component, confinement: ended.confinement, elapsed_ms: started.elapsed().as_millis() as u64 })
 }
 

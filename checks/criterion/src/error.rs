@@ -149,6 +149,8 @@ pub enum CriterionError {
         fuel: u64,
         /// `describing itself`, `rows 1 to 1024`, `its verdict`.
         during: String,
+        /// The line of its cell that was being computed, where it is known.
+        line: Option<u32>,
     },
     /// Memory, tables, instances or results over the limit.
     #[error("criterion `{name}` went over its limit during {during}: {limit}")]
@@ -159,6 +161,8 @@ pub enum CriterionError {
         during: String,
         /// Which limit, with its figure.
         limit: String,
+        /// The line of its cell that was being computed, where it is known.
+        line: Option<u32>,
     },
     /// The backstop in time.
     #[error("criterion `{name}` was still computing after {seconds} s during {during}")]
@@ -169,6 +173,8 @@ pub enum CriterionError {
         during: String,
         /// The backstop.
         seconds: f64,
+        /// The line of its cell that was being computed, where it is known.
+        line: Option<u32>,
     },
     /// The user interrupted.
     #[error("criterion `{name}` was interrupted during {during}")]
@@ -187,6 +193,8 @@ pub enum CriterionError {
         during: String,
         /// The trap.
         why: String,
+        /// The line of its cell that was being computed, where it is known.
+        line: Option<u32>,
     },
     /// The criterion's own code raised an exception.
     #[error("criterion `{name}` raised {} during {during}", first_of(std::slice::from_ref(&**diagnostic)))]
@@ -290,7 +298,11 @@ impl Explain for CriterionError {
             CriterionError::ReadsFiles { name, line, .. } if *line > 0 => {
                 Some(format!("criterion {name}, line {line}"))
             }
-            CriterionError::HiddenText { name, line, .. } => Some(format!("criterion {name}, line {line}")),
+            CriterionError::HiddenText { name, line, .. }
+            | CriterionError::OutOfFuel { name, line: Some(line), .. }
+            | CriterionError::OverLimit { name, line: Some(line), .. }
+            | CriterionError::Deadline { name, line: Some(line), .. }
+            | CriterionError::Trapped { name, line: Some(line), .. } => Some(format!("criterion {name}, line {line}")),
             CriterionError::BadName { name }
             | CriterionError::ReadsFiles { name, .. }
             | CriterionError::TooLarge { name, .. }

@@ -7,6 +7,7 @@ use crate::answer;
 use crate::error::CriterionError;
 use crate::guest::{Complaint, Guest};
 use crate::isolate::{self, Isolation};
+use crate::lines::Lines;
 use crate::python;
 use crate::words::plain;
 use fascicolo_contract::AlignedBatch;
@@ -24,8 +25,10 @@ pub(crate) mod bindings {
 }
 pub(crate) use bindings::exports::fascicolo::criterion::criterion as wire;
 
-/// Fuel for describing itself, taking parameters, and its verdict, each: under a second of instructions.
+/// Fuel for describing itself, taking parameters, and each other call, besides what rows bring: a part of a second.
 pub const BASE_FUEL: u64 = 500_000_000;
+/// Fuel for the verdict: what was sampled may still have to be multiplied with itself.
+pub const VERDICT_FUEL: u64 = 1_000_000_000;
 /// Fuel for each row, besides [`FUEL_PER_VALUE`].
 pub const FUEL_PER_ROW: u64 = 50_000;
 /// Fuel for each value of each row.
@@ -40,7 +43,7 @@ pub const INSTANCES: usize = 64;
 pub const STACK_BYTES: usize = 512 << 10;
 /// Bytes of an answer or a state.
 pub const ANSWER_BYTES: usize = 16 << 20;
-/// Processor time of one call: fuel alone lasts for less than a second of it, unless every instruction waits for memory.
+/// Processor time of one call: fuel alone lasts for less of it, unless every instruction waits for memory.
 const CPU_DEADLINE: Duration = Duration::from_millis(2_500);
 /// Wall time of one call: a backstop where the system does not tell the processor time of a thread.
 const WALL_DEADLINE: Duration = Duration::from_secs(120);
@@ -52,6 +55,8 @@ const TICK: Duration = Duration::from_millis(20);
 pub struct Budget {
     /// For each call.
     pub base_fuel: u64,
+    /// For the verdict.
+    pub verdict_fuel: u64,
     /// For each row, besides `fuel_per_value`.
     pub fuel_per_row: u64,
     /// For each value of each row.
@@ -66,6 +71,7 @@ impl Budget {
     /// Of a criterion that was compiled.
     pub const COMPILED: Budget = Budget {
         base_fuel: BASE_FUEL,
+        verdict_fuel: VERDICT_FUEL,
         fuel_per_row: FUEL_PER_ROW,
         fuel_per_value: FUEL_PER_VALUE,
         fuel_at_once: u64::MAX,
@@ -86,7 +92,7 @@ pub struct Host {
 /// The engine's settings, for whoever compiles for it too.
 pub(crate) fn config() -> Config {
     let mut config = Config::new();
-    // A call into the host costs what some hundred instructions do, a root or a quotient what some do.
+    // A call into the host costs what some hundred instructions do, a root or a quotient what some twenty do.
     let mut cost = OperatorCost::new();
     (cost.MemoryGrow, cost.TableGrow) = (u8::MAX, u8::MAX);
     for slow in [
@@ -98,8 +104,29 @@ pub(crate) fn config() -> Config {
         &mut cost.F64x2Sqrt,
         &mut cost.F32x4Div,
         &mut cost.F64x2Div,
+        &mut cost.I32DivS,
+        &mut cost.I32DivU,
+        &mut cost.I32RemS,
+        &mut cost.I32RemU,
+        &mut cost.I64DivS,
+        &mut cost.I64DivU,
+        &mut cost.I64RemS,
+        &mut cost.I64RemU,
     ] {
-        *slow = 6;
+        *slow = 20;
+    }
+    // Naming a value, or a constant, is no work once compiled.
+    for free in [
+        &mut cost.LocalGet,
+        &mut cost.LocalSet,
+        &mut cost.LocalTee,
+        &mut cost.I32Const,
+        &mut cost.I64Const,
+        &mut cost.F32Const,
+        &mut cost.F64Const,
+        &mut cost.V128Const,
+    ] {
+        *free = 0;
     }
     config
         .consume_fuel(true)
@@ -158,6 +185,7 @@ impl Host {
             host: self.clone(),
             component,
             script,
+            lines: Arc::new(Lines::of(bytes)),
             description: Description {
                 name: name.to_owned(),
                 version: String::new(),
@@ -207,6 +235,7 @@ pub struct Admitted {
     component: Component,
     /// The source that the component runs, if it is the one for Python.
     script: Option<Arc<python::Script>>,
+    lines: Arc<Lines>,
 }
 
 impl Admitted {
@@ -320,7 +349,8 @@ impl Admitted {
         let linker = Linker::new(&self.host.engine);
         let (name, host) = (self.name.clone(), self.host.clone());
         let script = self.script.clone();
-        let mut call = Call { name, host, store, guest: None, used: 0, interrupted, budget, script };
+        let lines = self.lines.clone();
+        let mut call = Call { name, host, lines, store, guest: None, used: 0, interrupted, budget, script };
         match Guest::instantiate(&mut call.store, &self.component, &linker, self.script.is_some()) {
             Ok(guest) => {
                 call.used += budget.base_fuel - call.store.get_fuel().map_err(runtime)?;
@@ -335,6 +365,7 @@ impl Admitted {
                 name: self.name.clone(),
                 during: during.to_owned(),
                 limit: format!("it makes more than {} core instances, memories or tables", budget.instances),
+                line: None,
             }),
             Err(error) if error.downcast_ref::<Trap>().is_none() && call.store.data().denied.is_none() => {
                 // Without imports, and without a trap, only a missing or differently typed export remains.
@@ -454,7 +485,7 @@ impl Fold {
     /// Takes the answer.
     pub fn finish(mut self) -> Result<Finished, CriterionError> {
         let during = "its verdict";
-        let told = self.call.run(during, self.call.budget.base_fuel, |guest, store| guest.finish(store))?;
+        let told = self.call.run(during, self.call.budget.verdict_fuel, |guest, store| guest.finish(store))?;
         let answer = told.map_err(|complaint| self.call.complained(during, complaint))?;
         let outcome = answer::outcome(&self.call.name, answer)?;
         Ok(Finished { outcome, fuel: self.call.used, rows: self.rows })
@@ -465,6 +496,7 @@ impl Fold {
 struct Call {
     name: String,
     host: Host,
+    lines: Arc<Lines>,
     store: Store<Limits>,
     guest: Option<Guest>,
     used: u64,
@@ -526,36 +558,48 @@ impl Call {
         }
     }
 
+    /// The innermost line of the cell that was being computed, where the component tells lines.
+    fn line(&self, error: &wasmtime::Error) -> Option<u32> {
+        let frames = error.downcast_ref::<wasmtime::WasmBacktrace>()?.frames();
+        frames.iter().find_map(|frame| self.lines.at(frame.module_offset()? as u64))
+    }
+
     /// Why a call ended: a denied resource explains the trap that follows it.
     fn ended(&self, during: &str, fuel: u64, error: &wasmtime::Error) -> CriterionError {
         let (name, during) = (self.name.clone(), during.to_owned());
+        let line = self.line(error);
         if let Some(limit) = &self.store.data().denied {
-            return CriterionError::OverLimit { name, during, limit: limit.clone() };
+            return CriterionError::OverLimit { name, during, limit: limit.clone(), line };
         }
         match error.downcast_ref::<Trap>() {
-            Some(Trap::OutOfFuel) => CriterionError::OutOfFuel { name, fuel, during },
+            Some(Trap::OutOfFuel) => CriterionError::OutOfFuel { name, fuel, during, line },
             Some(Trap::Interrupt) if self.interrupted.load(Ordering::Relaxed) => {
                 CriterionError::Interrupted { name, during }
             }
-            Some(Trap::Interrupt) => CriterionError::Deadline { name, during, seconds: CPU_DEADLINE.as_secs_f64() },
+            Some(Trap::Interrupt) => {
+                CriterionError::Deadline { name, during, seconds: CPU_DEADLINE.as_secs_f64(), line }
+            }
             Some(Trap::StackOverflow) => CriterionError::OverLimit {
                 name,
                 during,
                 limit: format!("its stack grew beyond {} KiB", STACK_BYTES >> 10),
+                line,
             },
             // The interpreter's calls to its system are all of them traps.
             Some(Trap::UnreachableCodeReached) if self.script.is_some() => {
-                CriterionError::Trapped { name, during, why: python::OUTSIDE.into() }
+                CriterionError::Trapped { name, during, why: python::OUTSIDE.into(), line }
             }
-            Some(Trap::UnreachableCodeReached) => CriterionError::Trapped { name, during, why: "it panicked".into() },
-            Some(trap) => CriterionError::Trapped { name, during, why: trap.to_string() },
+            Some(Trap::UnreachableCodeReached) => {
+                CriterionError::Trapped { name, during, why: "it panicked".into(), line }
+            }
+            Some(trap) => CriterionError::Trapped { name, during, why: trap.to_string(), line },
             None => {
                 let why = format!("{error:#}");
                 if why.contains("fuel allocated for hostcalls has been exhausted") {
                     let limit = format!("its answer has more than {} MiB", ANSWER_BYTES >> 20);
-                    return CriterionError::OverLimit { name, during, limit };
+                    return CriterionError::OverLimit { name, during, limit, line };
                 }
-                CriterionError::Trapped { name, during, why: plain(&why) }
+                CriterionError::Trapped { name, during, why: plain(&why), line }
             }
         }
     }

@@ -17,6 +17,7 @@ pub mod host;
 pub mod inspect;
 pub mod isolate;
 mod jail;
+mod lines;
 pub mod python;
 pub mod standard;
 pub mod toolchain;

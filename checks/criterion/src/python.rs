@@ -36,6 +36,7 @@ const COMPILE_SECONDS: u64 = 300;
 /// end has used all of it in a second.
 pub const BUDGET: Budget = Budget {
     base_fuel: 1_000_000_000,
+    verdict_fuel: 1_000_000_000,
     fuel_per_row: 2_000_000,
     fuel_per_value: 30_000,
     fuel_at_once: 1_000_000_000,
@@ -92,7 +93,8 @@ impl Script {
     /// An exception while the source was read.
     pub(crate) fn does_not_load(&self, name: &str, problem: &script::Problem) -> CriterionError {
         if let Some(limit) = over(problem) {
-            return CriterionError::OverLimit { name: name.to_owned(), during: "reading its source".into(), limit };
+            let (during, line) = ("reading its source".into(), line_of(problem));
+            return CriterionError::OverLimit { name: name.to_owned(), during, limit, line };
         }
         CriterionError::DoesNotCompile { name: name.to_owned(), diagnostics: vec![self.diagnostic(name, problem)] }
     }
@@ -101,7 +103,7 @@ impl Script {
     pub(crate) fn raised(&self, name: &str, during: &str, problem: &script::Problem) -> CriterionError {
         let (name, during) = (name.to_owned(), during.to_owned());
         if let Some(limit) = over(problem) {
-            return CriterionError::OverLimit { name, during, limit };
+            return CriterionError::OverLimit { name, during, limit, line: line_of(problem) };
         }
         if problem.kind == "Trouble" {
             return answer::none(&name, &problem.message);
@@ -123,12 +125,15 @@ impl Script {
 
 /// Limits that Python itself finds, in the words of limits.
 fn over(problem: &script::Problem) -> Option<String> {
-    let at = if problem.line > 0 { format!(" at line {}", problem.line) } else { String::new() };
     match problem.kind.as_str() {
-        "MemoryError" => Some(format!("more memory asked for than there can be{at}")),
-        "RecursionError" => Some(format!("its functions call themselves too deep{at}")),
+        "MemoryError" => Some("more memory asked for than there can be".to_owned()),
+        "RecursionError" => Some("its functions call themselves too deep".to_owned()),
         _ => None,
     }
+}
+
+fn line_of(problem: &script::Problem) -> Option<u32> {
+    Some(problem.line).filter(|line| *line > 0)
 }
 
 /// SHA-256 of the component that runs criteria in Python, lower-case hex.

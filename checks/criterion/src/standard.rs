@@ -11,53 +11,32 @@ pub struct Standard {
     pub component: &'static [u8],
 }
 
+macro_rules! standard {
+    ($($name:literal),* $(,)?) => {
+        &[$(Standard {
+            name: $name,
+            source: include_str!(concat!("../../../wasm-checks/standard/", $name, ".rs")),
+            component: include_bytes!(concat!("../../../wasm-checks/standard/prebuilt/", $name, ".wasm")),
+        }),*]
+    };
+}
+
 /// All of them, by name.
-pub const STANDARD: &[Standard] = &[
-    Standard {
-        name: "abs",
-        source: include_str!("../../../wasm-checks/standard/abs.rs"),
-        component: include_bytes!("../../../wasm-checks/standard/prebuilt/abs.wasm"),
-    },
-    Standard {
-        name: "allclose",
-        source: include_str!("../../../wasm-checks/standard/allclose.rs"),
-        component: include_bytes!("../../../wasm-checks/standard/prebuilt/allclose.wasm"),
-    },
-    Standard {
-        name: "centroid",
-        source: include_str!("../../../wasm-checks/standard/centroid.rs"),
-        component: include_bytes!("../../../wasm-checks/standard/prebuilt/centroid.wasm"),
-    },
-    Standard {
-        name: "cosine",
-        source: include_str!("../../../wasm-checks/standard/cosine.rs"),
-        component: include_bytes!("../../../wasm-checks/standard/prebuilt/cosine.wasm"),
-    },
-    Standard {
-        name: "knn",
-        source: include_str!("../../../wasm-checks/standard/knn.rs"),
-        component: include_bytes!("../../../wasm-checks/standard/prebuilt/knn.wasm"),
-    },
-    Standard {
-        name: "labels",
-        source: include_str!("../../../wasm-checks/standard/labels.rs"),
-        component: include_bytes!("../../../wasm-checks/standard/prebuilt/labels.wasm"),
-    },
-    Standard {
-        name: "norm",
-        source: include_str!("../../../wasm-checks/standard/norm.rs"),
-        component: include_bytes!("../../../wasm-checks/standard/prebuilt/norm.wasm"),
-    },
-    Standard {
-        name: "rel",
-        source: include_str!("../../../wasm-checks/standard/rel.rs"),
-        component: include_bytes!("../../../wasm-checks/standard/prebuilt/rel.wasm"),
-    },
-    Standard {
-        name: "ulp",
-        source: include_str!("../../../wasm-checks/standard/ulp.rs"),
-        component: include_bytes!("../../../wasm-checks/standard/prebuilt/ulp.wasm"),
-    },
+pub const STANDARD: &[Standard] = standard![
+    "abs",
+    "allclose",
+    "centroid",
+    "cka",
+    "cosine",
+    "drift",
+    "knn",
+    "labels",
+    "metric",
+    "norm",
+    "procrustes",
+    "rel",
+    "topk",
+    "ulp",
 ];
 
 /// The standard criterion of this name.

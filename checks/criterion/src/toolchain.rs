@@ -12,9 +12,13 @@ const SDK: &[(&str, &str)] = &[
     ("bindings.rs", include_str!("../../../wasm-checks/sdk/src/bindings.rs")),
     ("build.rs", include_str!("../../../wasm-checks/sdk/src/build.rs")),
     ("exact.rs", include_str!("../../../wasm-checks/sdk/src/exact.rs")),
+    ("linear.rs", include_str!("../../../wasm-checks/sdk/src/linear.rs")),
     ("macros.rs", include_str!("../../../wasm-checks/sdk/src/macros.rs")),
     ("row.rs", include_str!("../../../wasm-checks/sdk/src/row.rs")),
     ("rt.rs", include_str!("../../../wasm-checks/sdk/src/rt.rs")),
+    ("sample.rs", include_str!("../../../wasm-checks/sdk/src/sample.rs")),
+    ("sha256.rs", include_str!("../../../wasm-checks/sdk/src/sha256.rs")),
+    ("statistics.rs", include_str!("../../../wasm-checks/sdk/src/statistics.rs")),
 ];
 
 const TARGET: &str = "wasm32-unknown-unknown";
@@ -47,7 +51,7 @@ pub fn sdk_digest() -> String {
 }
 
 /// The options under which sdk and cells are compiled: the same everywhere, so that the same source gives the same bytes.
-pub fn code_options() -> [&'static str; 8] {
+pub fn code_options() -> [&'static str; 6] {
     [
         "--edition=2024",
         "-Copt-level=3",
@@ -55,8 +59,6 @@ pub fn code_options() -> [&'static str; 8] {
         "-Ccodegen-units=1",
         "-Coverflow-checks=on",
         "-Ctarget-feature=+simd128",
-        "-Cdebuginfo=0",
-        "-Cstrip=debuginfo",
     ]
 }
 
@@ -143,6 +145,7 @@ impl Toolchain {
             .arg(sources.join("lib.rs"))
             .args(["--crate-type=rlib", "--crate-name=fascicolo", "--cap-lints=allow", "--target", TARGET])
             .args(code_options())
+            .arg("-Cdebuginfo=0")
             .args(self.remaps(&sources, "sdk"))
             .arg("-o")
             .arg(work.path().join("libfascicolo.rlib"))

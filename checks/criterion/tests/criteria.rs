@@ -3,7 +3,7 @@
 
 use fascicolo_contract::measure::{Measure, measure_rows};
 use fascicolo_contract::verdict::Judgement;
-use fascicolo_contract::{AlignedBatch, Texts, Vectors};
+use fascicolo_contract::{AlignedBatch, Explain, Texts, Vectors};
 use fascicolo_criterion::{Admitted, CriterionError, Finished, Host, Toolchain, compile, digest, standard};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock};
@@ -142,7 +142,12 @@ fn parameters_of(name: &str) -> Vec<(&'static str, f64)> {
         "allclose" => vec![("atol", 1e-5), ("rtol", 0.0)],
         "centroid" => vec![("floor", 0.5)],
         "cosine" => vec![("floor", 0.9)],
+        "cka" => vec![("floor", 0.5), ("rows", 40.0)],
+        "drift" => vec![("shift", 1.0), ("covariance", 1.0), ("mmd2", 1.0), ("bandwidth", 1.0), ("rows", 40.0)],
         "knn" => vec![("floor", 0.5), ("k", 10.0), ("queries", 100.0)],
+        "metric" => vec![("margin", 0.5), ("alpha", 0.05)],
+        "procrustes" => vec![("most", 0.5), ("rows", 40.0)],
+        "topk" => vec![("floor", 0.5), ("k", 2.0)],
         "labels" => vec![("floor", 0.3)],
         "norm" => vec![("least", 0.9), ("most", 1.1), ("undefined", 0.0)],
         "rel" => vec![("most", 0.1), ("undefined", 0.0)],
@@ -270,6 +275,60 @@ fn an_endless_loop_runs_out_of_fuel_in_under_two_seconds_and_is_no_verdict() {
         }
         assert!(started.elapsed() < Duration::from_secs(2), "{:?}", started.elapsed());
     }
+}
+
+#[test]
+fn what_ends_a_criterion_is_placed_at_its_line_of_the_cell() {
+    // The line is the cell's also where it called, or inlined, what then failed: in the sdk, or in the standard library.
+    let cell = |helper: &str, row: &str, verdict: &str| {
+        format!(
+            "fn helper(n: usize) -> usize {{\n    {helper}\n}}\n\
+             criterion! {{\n    meaning: \"m\", parameters: {{}}, sees: {{ cosine }}, state: {{ least: Lowest }},\n\
+             row: |state, row, _p| {{\n        std::hint::black_box(helper(row.id.len()));\n        {row};\n        \
+             state.least.add(row.cosine, row.id);\n    }},\n\
+             verdict: |state, _p| {{\n        {verdict};\n        \
+             pass_if(state.least.value() > 0.0).figure(\"cosine.min\", \"unitless\", &state.least)\n    }}\n}}"
+        )
+    };
+    for (what, helper, row, verdict, kind, line) in [
+        ("a panic in a helper", "[1, 2, 3][n]", "", "", "trapped", 2),
+        ("an unwrap", "n", "std::hint::black_box(None::<u8>).unwrap()", "", "trapped", 8),
+        ("a division", "n / (n - 7)", "", "", "trapped", 2),
+        ("an overflow", "usize::MAX - n", "std::hint::black_box(helper(0) + row.id.len())", "", "trapped", 8),
+        ("an endless row", "n", "while std::hint::black_box(true) {}", "", "out_of_fuel", 8),
+        (
+            "an endless verdict",
+            "n",
+            "",
+            "let mut k = 1u64; while k > 0 { k = std::hint::black_box(k) | 1; }",
+            "out_of_fuel",
+            12,
+        ),
+        ("a gigabyte", "n", "std::hint::black_box(vec![1u8; 1 << 30])", "", "over_limit", 8),
+    ] {
+        let criterion = admitted("lines", &cell(helper, row, verdict)).unwrap();
+        let error = judge(&criterion, &[], &[rows(3)]).unwrap_err();
+        assert_eq!(
+            (error.kind(), error.place()),
+            (kind, Some(format!("criterion lines, line {line}"))),
+            "{what}: {error}"
+        );
+    }
+    // The compiler's own tables, which name folders and fill a megabyte, stay behind.
+    let sections = custom_sections(&compiled("lines", &cell("n", "", "")).unwrap());
+    assert!(sections.iter().any(|name| name == "fascicolo:lines"), "{sections:?}");
+    assert!(!sections.iter().any(|name| name.starts_with(".debug")), "{sections:?}");
+}
+
+/// The custom sections of a component's core modules.
+fn custom_sections(component: &[u8]) -> Vec<String> {
+    let mut names = Vec::new();
+    for payload in wasmparser::Parser::new(0).parse_all(component) {
+        if let wasmparser::Payload::CustomSection(section) = payload.unwrap() {
+            names.push(section.name().to_owned());
+        }
+    }
+    names
 }
 
 #[test]

@@ -174,12 +174,12 @@ fn magic(action: Action, dossier: Option<&Path>, json: bool, terminal: &Terminal
     let path = dossier_path(dossier);
     if let Action::Help(args) = &action {
         // What only a shell does has its page too.
-        let name = args.magic.as_deref().unwrap_or_default();
         let mut grammar = <Cli as clap::CommandFactory>::command();
-        if let Some(command) =
-            grammar.find_subcommand_mut(name).filter(|_| fascicolo_magics::help::page(Some(name)).is_none())
+        grammar.build();
+        if fascicolo_magics::help::page(&args.magic).is_none()
+            && let Some(page) = fascicolo_magics::help::command_page(&mut grammar, &args.magic)
         {
-            print_line(&command.render_long_help().to_string());
+            print_line(page.trim_end());
             return Ok(Standing::Holds);
         }
     }

@@ -44,6 +44,15 @@ impl Failure {
         }
     }
 
+    /// The same of what was unpacked into a folder that nobody knows: the user's own file is named instead.
+    #[must_use]
+    pub fn of_case(mut self, unpacked: &std::path::Path, case: &std::path::Path) -> Failure {
+        let (folder, case) = (unpacked.display().to_string(), case.display().to_string());
+        self.message = self.message.replace(&folder, &case);
+        self.place = self.place.map(|place| place.replace(&folder, &case));
+        self
+    }
+
     /// A refusal by a rule of the case file.
     pub fn refused(kind: &str, message: impl Into<String>, next: impl Into<String>) -> Failure {
         Failure {

@@ -150,14 +150,14 @@ impl CellRunner for Runner {
         let start = code[..at].rfind('\n').map_or(0, |newline| newline + 1);
         let name =
             code[start..].lines().next()?.strip_prefix('%')?.trim_start_matches('%').split_whitespace().next()?;
-        let text = fascicolo_magics::help::page(Some(name))?;
+        let text = fascicolo_magics::help::page(&[name])?;
         Some(MimeBundle::from([("text/plain".to_owned(), text)]))
     }
 
     /// The page of a magic for `%name?` and `?%name`.
     fn page(&self, code: &str) -> Option<MimeBundle> {
         let name = code.trim().strip_suffix('?').or(code.trim().strip_prefix('?'))?;
-        let text = fascicolo_magics::help::page(Some(name.trim()))?;
+        let text = fascicolo_magics::help::page(&[name.trim()])?;
         Some(MimeBundle::from([("text/plain".to_owned(), text)]))
     }
 

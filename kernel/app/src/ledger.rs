@@ -290,6 +290,27 @@ pub fn replaced(log: &View, name: &str, seal: &Seal) -> Vec<Seal> {
     others.filter(|other| other.output == seal.output && !other.same_content(seal)).collect()
 }
 
+/// Whether a verdict is of the reference with itself: the same bytes, or the same rows in another encoding.
+pub fn of_itself(verdict: &Record) -> bool {
+    let digest = |role: &str| verdict.reads.iter().find(|f| f.role == role).map(|f| &f.sha256);
+    // The digest of the rows is entered where they are not the reference's own.
+    digest("candidate") == digest("reference") || verdict.body.get("content").is_some_and(Value::is_null)
+}
+
+/// A verdict's word, with all that keeps it from counting.
+pub fn spoken(log: &View, verdict: &Record) -> String {
+    if let Some(by) = log.redacted_by(verdict.seq, "result") {
+        return format!("redacted by entry {by}");
+    }
+    let itself = if of_itself(verdict) { " of the reference with itself" } else { "" };
+    let post_hoc = match (verdict.body["post_hoc"] == true, verdict.body["post_hoc_accepted"] == true) {
+        (true, true) => " (post hoc, accepted)",
+        (true, false) => " (post hoc)",
+        (false, _) => "",
+    };
+    format!("{}{itself}{post_hoc}", text(&verdict.body, "/verdict"))
+}
+
 /// The criteria that gave a verdict on this content, by name, each with its parameters: one name under two numbers is
 /// two.
 pub fn judged_by(log: &View, content: &Content) -> BTreeMap<String, String> {

@@ -92,7 +92,9 @@ fn summary(verdicts: &[Value]) {
     let unmet: Vec<&Value> = verdicts.iter().filter(|v| v["met"] != true).collect();
     let met = verdicts.len() - unmet.len();
     if !verdicts.is_empty() {
-        print_line(&format!("verdicts:          {met} of {} as expected", verdicts.len()));
+        let itself = verdicts.iter().filter(|v| v["of_itself"] == true).count();
+        let itself = if itself > 0 { format!("; {itself} of the reference with itself") } else { String::new() };
+        print_line(&format!("verdicts:          {met} of {} as expected{itself}", verdicts.len()));
     }
     for verdict in unmet {
         let word = |key: &str| verdict[key].as_str().unwrap_or_default();

@@ -240,7 +240,7 @@ impl Session {
             let of = |key: &str| done.result[key].clone();
             self.verdicts.push(json!({
                 "cell": place.cell.as_ref().map(|c| c.n), "verdict": of("verdict"), "post_hoc": of("post_hoc"),
-                "expect": of("expect"), "met": standing == Standing::Holds, "candidate": done.result["candidate"]["path"],
+                "of_itself": of("of_itself"), "expect": of("expect"), "met": standing == Standing::Holds, "candidate": done.result["candidate"]["path"],
                 "entry": done.result["dossier"]["entry"],
             }));
         }

@@ -8,8 +8,8 @@ mod environment;
 mod notebook;
 mod runs;
 
-pub use notebook::{Cell, beside, cells, repeated_counts};
-pub use runs::{Compared, Run, Same, Told, compare, runs};
+pub use notebook::{Beside, Cell, REDACTED, Text, beside, cells, repeated_counts, texts};
+pub use runs::{Compared, Run, Same, Told, compare, recorded, runs};
 
 use fascicolo_dossier::{Kind, Record, View};
 use serde_json::{Value, json};
@@ -148,7 +148,26 @@ pub fn judge(log: &View, presented: &Presented<'_>) -> Value {
             "question": question, "state": answer.state.word(), "reason": answer.reason, "details": answer.details,
         })
     });
-    json!({ "badge": badge, "says": says, "session": session, "answers": answers.collect::<Value>() })
+    json!({
+        "badge": badge, "says": says, "session": session, "answers": answers.collect::<Value>(),
+        // How many, not what they say: nothing that is made of this can then seem to vouch for their words.
+        "text_cells": presented.notebook.map(|notebook| texts(notebook).len()),
+        // On this machine the notebook may have been edited since it was exported last.
+        "texts_bound": exported_texts(log).filter(|_| !presented.here).map(|(entry, _)| entry),
+    })
+}
+
+/// What an entry says that it is which binds a notebook's text cells, as they are exported.
+pub const EXPORT: &str = "export";
+
+/// The digests of the text cells as the log was exported last, and the entry that says so, where that is disclosed.
+pub fn exported_texts(log: &View) -> Option<(u64, Vec<String>)> {
+    let of_export = |r: &&Record| r.kind == Kind::Fact && r.body["what"] == EXPORT && r.from.is_none();
+    let entry = log.records().rev().find(of_export)?.seq;
+    let Told::Known(text) = Told::of(log, entry, "result") else { return None };
+    let told: Value = serde_json::from_str(&text).ok()?;
+    let digests = told["text_cells"].as_array()?.iter().filter_map(|digest| digest.as_str().map(str::to_owned));
+    Some((entry, digests.collect()))
 }
 
 fn counted(n: usize, what: &str) -> String {
@@ -182,9 +201,10 @@ impl<'a, 'l> Asked<'a, 'l> {
         self.matched.iter().filter_map(|(cell, run)| Some((*cell, (*run)?)))
     }
 
-    /// The cell that looks at the case file while it runs, or hands it on: nothing can stand behind it in the log.
+    /// The cell that looks at the case file while it runs, or hands it on: only its own entries stand behind it in the log.
     fn is_looking(&self, run: &Run<'_>) -> bool {
-        run.end.is_none() && run.entry() + 1 == self.log.size() && run.only_looks()
+        let of_it = |r: &Record| r.start == Some(run.entry());
+        run.end.is_none() && run.only_looks() && self.log.records().filter(|r| r.seq > run.entry()).all(of_it)
     }
 
     fn order(&self) -> Answer {

@@ -391,3 +391,39 @@ fn the_other_records_say_their_main_points() {
         holds_all(&form(kind, &record, "text/plain"), &fragments);
     }
 }
+
+/// Green in every form that has colour, and the tick.
+const GREEN: [&str; 3] = ["✓", "#1a7f37", "\u{1b}[1;32m"];
+
+fn every_form(kind: &str, record: &Value) -> String {
+    let forms = render(kind, record).into_values().collect::<Vec<_>>().join("\n");
+    forms + &terminal(kind, record, true)
+}
+
+#[test]
+fn a_pass_that_does_not_count_has_no_green_and_says_what_it_is() {
+    let mut own = records::pass();
+    own["candidate"]["sha256"] = own["reference"]["sha256"].clone();
+    for (record, says) in [(records::post_hoc(), "POST HOC"), (own, "OF THE REFERENCE WITH ITSELF")] {
+        let all = every_form("verdict", &record);
+        assert!(all.contains(says) && !GREEN.iter().any(|green| all.contains(green)), "{all}");
+    }
+    let one = |more: Value| {
+        let mut verdict =
+            json!({ "entry": 18, "verdict": "pass", "post_hoc": false, "criterion": "cosine", "candidate": "a" });
+        verdict.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        every_form("dossier_status", &json!({ "verdicts": [verdict] }))
+    };
+    let clean = one(json!({}));
+    assert!(GREEN.iter().all(|green| clean.contains(green)), "{clean}");
+    for (more, says) in [
+        (json!({ "post_hoc": true }), "pass (POST HOC)"),
+        (json!({ "post_hoc": true, "post_hoc_accepted": true }), "pass (POST HOC, accepted)"),
+        (json!({ "of_itself": true }), "pass, of the reference with itself"),
+        (json!({ "redacted_by": 25 }), "redacted by entry 25"),
+    ] {
+        let all = one(more);
+        assert!(all.contains(says) && !GREEN.iter().any(|green| all.contains(green)), "{says}: {all}");
+        assert!(says.contains("pass") || !all.contains("pass"), "{all}");
+    }
+}

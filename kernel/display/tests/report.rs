@@ -444,3 +444,65 @@ fn the_list_of_files_holds_only_lines_that_mean_what_they_show() {
     assert!(check.contains(&format!("{} good.parquet", "cd".repeat(32))), "{check}");
     assert!(!check.contains("0000"), "{check}");
 }
+
+fn redacted(entry: u64, digest: &str) -> Value {
+    json!({ "entry": entry, "wall": "2026-03-01T10:00:09Z", "result": {
+        "redacted_by": 25, "entry": entry, "verdict": null, "declaration": { "entry": 12 },
+        "criterion": { "name": "cosine", "digest": records::pass()["criterion"]["digest"], "parameters": { "floor": 0.999 } },
+        "candidate": { "sha256": digest, "path": format!("{digest}.parquet") },
+    }})
+}
+
+#[test]
+fn a_redacted_verdict_is_called_redacted_by_its_entry_and_is_no_pass_no_gap_and_no_late_seal() {
+    let mut case = whole();
+    case["verdicts"].as_array_mut().unwrap().push(redacted(18, "dd"));
+    let (said, lines) = answer_and_list(&case);
+    assert!(said.starts_with("OPEN QUESTIONS 1 of 3 candidates gives"), "{said}");
+    assert!(said.contains("1 verdict was redacted, and nobody can tell from this case what it said"), "{said}");
+    assert!(lines.contains(&"– dd.parquet: the verdict of entry 18 was redacted by entry 25".to_owned()), "{lines:?}");
+    for id in ["verdicts", "attempts", "criterion"] {
+        let told = section(&case, id);
+        assert!(told.contains("redacted by entry 25"), "{id}: {told}");
+        assert!(!told.to_lowercase().contains("verdict not recorded") && !told.contains("no seal in time"), "{told}");
+        assert!(!told.contains("dd.parquet: gives") && !told.contains("in time is not recorded"), "{told}");
+    }
+    assert!(section(&case, "not-checked").contains("What was redacted: entry 18 (by entry 25)"));
+    // Alone it is no conclusion, and the reason is said.
+    let said = answer(&with(vec![redacted(18, "dd")]));
+    assert!(said.starts_with("NOTHING CONCLUDED Nothing was concluded: every verdict was redacted"), "{said}");
+    // A reference or a snapshot that was taken out is not one that was never there.
+    case["reference"] = json!({ "redacted_by": 30, "entry": 2 });
+    case["snapshots"][0]["result"] = json!({ "redacted_by": 31, "entry": 3 });
+    let told = section(&case, "reference") + &section(&case, "conditions") + &section(&case, "not-checked");
+    assert!(told.contains("taken out by entry 30") && told.contains("taken out by entry 31"), "{told}");
+    assert!(told.contains("the reference was redacted by entry 30"), "{told}");
+    assert!(!told.contains("no reference is recorded") && !told.contains("No snapshot is recorded"), "{told}");
+    harmless(&report(&case));
+}
+
+#[test]
+fn the_reference_compared_with_itself_is_no_candidate_that_passes() {
+    let mut own = records::pass();
+    own["reference"]["sha256"] = json!("ee");
+    let (said, lines) = answer_and_list(&with(vec![on(14, "ee", own.clone()), on(15, "aa", records::pass())]));
+    assert!(
+        said.contains("The one candidate gives") && said.contains("1 verdict is of the reference with itself"),
+        "{said}"
+    );
+    assert_eq!(lines[0], "– ee.parquet: gives the expected result, being the reference itself");
+    let said = answer(&with(vec![on(14, "ee", own)]));
+    assert!(said.contains("nothing but the reference itself was compared"), "{said}");
+}
+
+#[test]
+fn an_error_that_compared_nothing_is_listed_and_is_no_attempt() {
+    let mut case = whole();
+    case["failures"][0]["attempt"] = json!(false);
+    let mut stopped = case["failures"][0].clone();
+    stopped["attempt"] = json!(true);
+    case["failures"].as_array_mut().unwrap().push(stopped);
+    assert!(answer(&case).contains("; 1 attempt ended in an error"), "{}", answer(&case));
+    let told = section(&case, "attempts");
+    assert_eq!((told.matches("there is no file x").count(), told.matches("It compared nothing.").count()), (2, 1));
+}

@@ -108,6 +108,16 @@ pub enum Error {
         /// Why not.
         why: String,
     },
+    /// The log is an earlier state of one that was joined before. Nothing was written.
+    #[error("{} holds {given} entries of a log of which {known} were joined before", path.display())]
+    OlderThanJoined {
+        /// Its folder.
+        path: PathBuf,
+        /// Entries in it.
+        given: u64,
+        /// Entries that stand here.
+        known: u64,
+    },
     /// The signer did not give a signature that can be used. Nothing was written.
     #[error("no signature by {key}: {why}")]
     Signing {
@@ -139,12 +149,14 @@ pub enum Error {
         size: u64,
     },
     /// The entry commits to no such field.
-    #[error("entry {seq} has no value `{field}`")]
+    #[error("entry {seq} has no value `{field}`; {}", fields(.has))]
     NoSuchValue {
         /// The entry.
         seq: u64,
         /// The field.
         field: String,
+        /// The fields that it has.
+        has: Vec<String>,
     },
     /// A committed value cannot be given back.
     #[error("value `{field}` of entry {seq} {what}")]
@@ -186,6 +198,10 @@ fn more(others: usize) -> String {
     if others == 0 { String::new() } else { format!(" (and {others} more)") }
 }
 
+fn fields(has: &[String]) -> String {
+    if has.is_empty() { "it has none".to_owned() } else { format!("it has {}", has.join(", ")) }
+}
+
 fn named(start: Option<u64>) -> String {
     start.map_or_else(|| "none is named".to_owned(), |seq| format!("entry {seq} is not one"))
 }
@@ -206,6 +222,7 @@ impl Error {
             Error::AlreadyRedacted { .. } => "already_redacted",
             Error::OtherLog { .. } => "other_log",
             Error::NotImportable { .. } => "not_importable",
+            Error::OlderThanJoined { .. } => "older_than_joined",
             Error::RedactAtItsSource { .. } => "redact_at_its_source",
             Error::Signing { .. } => "signing_failed",
             Error::NotDurable { .. } => "not_durable",
@@ -227,10 +244,11 @@ impl Error {
             | Error::ChangedUnderneath { path, .. }
             | Error::NotDurable { path, .. }
             | Error::NotImportable { path, .. }
+            | Error::OlderThanJoined { path, .. }
             | Error::Io { path, .. } => Some(path.display().to_string()),
             Error::Tampered { fault, .. } => Some(fault.place()),
             Error::NoSuchEntry { seq, .. } => Some(format!("entry {seq}")),
-            Error::NoSuchValue { seq, field }
+            Error::NoSuchValue { seq, field, .. }
             | Error::ValueLost { seq, field, .. }
             | Error::NotRedactable { seq, field, .. }
             | Error::RedactAtItsSource { seq, field, .. }
@@ -274,6 +292,7 @@ impl Error {
             Error::RedactAtItsSource { .. } => {
                 "ask its sender to redact it there and to export again; importing that takes the value out here, too"
             }
+            Error::OlderThanJoined { .. } => "leave it: all that it holds stands here already, and nothing was changed",
             Error::NotImportable { .. } => "ask the sender for a fresh export; nothing was changed here",
             Error::OtherLog { .. } => {
                 "compare it with the dossier that it was taken from; a rebuilt or forked one has another origin"
@@ -286,7 +305,8 @@ impl Error {
             Error::NotDurable { .. } | Error::Stopped { .. } => {
                 "check the disk and its free space, then open the dossier in a new session, which logs what it recovers"
             }
-            Error::NoSuchEntry { .. } | Error::NoSuchValue { .. } => "list the log to see its entries and their fields",
+            Error::NoSuchEntry { .. } => "list the log to see its entries",
+            Error::NoSuchValue { .. } => "name one of the entry's fields",
             Error::ValueLost { .. } | Error::BlobLost { .. } => {
                 "verify the dossier, and restore the file named from a copy"
             }

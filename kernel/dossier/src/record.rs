@@ -236,6 +236,12 @@ impl Record {
         serde_json::to_vec(self)
     }
 
+    /// That it commits to no such field, and to which it does.
+    pub(crate) fn no_such_value(&self, field: &str) -> crate::Error {
+        let has = self.committed.keys().cloned().collect();
+        crate::Error::NoSuchValue { seq: self.seq, field: field.to_owned(), has }
+    }
+
     /// What a `redact` entry takes out; empty for other kinds.
     pub fn redactions(&self) -> Vec<Redaction> {
         if self.kind != Kind::Redact {

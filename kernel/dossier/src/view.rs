@@ -79,8 +79,7 @@ impl View {
     /// missing or is not the value committed to; [`Error::Io`].
     pub fn value(&self, seq: u64, field: &str) -> Result<Option<String>, Error> {
         let record = self.record(seq).ok_or(Error::NoSuchEntry { seq, size: self.size() })?;
-        let no_such = || Error::NoSuchValue { seq, field: field.to_owned() };
-        let committed = record.committed.get(field).ok_or_else(no_such)?;
+        let committed = record.committed.get(field).ok_or_else(|| record.no_such_value(field))?;
         let key = (seq, field.to_owned());
         if self.state.redacted.contains(&key) {
             return Ok(None);
@@ -116,6 +115,16 @@ impl View {
     /// True if the value was redacted.
     pub fn is_redacted(&self, seq: u64, field: &str) -> bool {
         self.state.redacted.contains(&(seq, field.to_owned()))
+    }
+
+    /// The entry that redacted the value; `None` if it was not redacted.
+    pub fn redacted_by(&self, seq: u64, field: &str) -> Option<u64> {
+        if !self.is_redacted(seq, field) {
+            return None;
+        }
+        let takes_out =
+            |record: &&Record| record.redactions().iter().any(|r| (r.seq, r.field.as_str()) == (seq, field));
+        self.records().find(takes_out).map(|record| record.seq)
     }
 
     /// Names of all blobs that entries name, public and private, redacted ones included.

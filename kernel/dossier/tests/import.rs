@@ -142,9 +142,14 @@ fn what_is_not_another_sound_log_is_not_joined_and_leaves_nothing_behind() {
     copy(&a, &earlier);
     Dossier::open(&a, "a").unwrap().append(Draft::new(Kind::Start)).unwrap();
     join(&b, &a).unwrap();
-    for (path, word) in [(&changed, "does not verify"), (&own_copy, "itself"), (&earlier, "were joined before")] {
+    let older = "were joined before";
+    for (path, kind, word) in [
+        (&changed, "not_importable", "does not verify"),
+        (&own_copy, "not_importable", "itself"),
+        (&earlier, "older_than_joined", older),
+    ] {
         let refused = join(&b, path).unwrap_err();
-        assert_eq!(refused.kind(), "not_importable", "{refused}");
+        assert_eq!(refused.kind(), kind, "{refused}");
         assert!(refused.to_string().contains(word), "{refused}");
     }
     assert!(matches!(join(&b, folder.path()), Err(Error::NotADossier { .. })));

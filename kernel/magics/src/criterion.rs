@@ -49,6 +49,9 @@ use std::path::PathBuf;
 ///     Lowest, Highest    add(value, row.id); value(); the 5 most extreme rows (Lowest<20> for 20)
 ///     Spread    add(value); a histogram over any range
 ///     Tally    add(key), add_pair(key, key); count(key), entries(); at most 1,024 different keys
+///     Sample    add(p.rows, row.id, row.reference, row.candidate); reference(), candidate(), ids(); both sides of the
+///         rows whose ids have the smallest SHA-256, for what needs many rows at once: matrices with row(i), centred(),
+///         norm(), times(&b), rows_by_rows(&b), columns_by_columns(&b), nearest_orthogonal()
 ///
 /// The verdict is pass_if(condition) or inconclusive(), followed by .because(text), .figure(name, unit, &accumulator)
 /// at least once, and .spread(name, unit, &spread, Some(threshold)) for a picture. A figure that is not finite (an
@@ -94,7 +97,13 @@ use std::path::PathBuf;
 ///     labels      every row has the label it had
 ///     knn         rows keep their nearest neighbours
 ///     centroid    every row is given the same label by the nearest class centroid
+///     topk        rows of class scores put the same classes first
+///     procrustes  a sample is the reference's at most rotated and rescaled; raw, rescaled, rotated side by side
+///     cka         the rows of a sample are as alike as in the reference
+///     drift       mean, covariance and MMD² of a sample stay as they were
+///     metric      the mean of a score a row is equivalent within a margin (TOST); may be inconclusive
 ///     allclose    every element is close as numpy.allclose and torch.allclose define it
+/// Whether files have the same rows, dimensions and finite values is always looked at first, before any criterion.
 /// No tolerance has a default. These are the defaults of others for allclose, to be written out by whoever wants them:
 ///     numpy.allclose                          --set rtol=1e-5    --set atol=1e-8
 ///     torch.testing.assert_close, float16     --set rtol=1e-3    --set atol=1e-5

@@ -1,5 +1,6 @@
 //! `%dossier`
 
+use crate::why::EntryName;
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
 
@@ -14,13 +15,20 @@ use std::path::PathBuf;
 /// cell says what ran, it shows what was recorded, data and environment are those of then. It is `valid` if all of that
 /// holds, `stale` if anything does not, and else `not all could be told`. It looks at the notebook as it was saved.
 ///
+/// Exit status, in a shell: `status` gives 0 if the notebook is valid, 1 if it is stale, 3 if not all could be told, as
+/// where there is no notebook. `verify` gives 0 if nothing was changed, 1 if anything was, 3 if that cannot be told: no
+/// checkpoint, no known signature where signers were given, a derived file of another version. It shows the badge of a
+/// case and does not judge it: a notebook that was stale when it was exported is unchanged. In a cell neither stops a
+/// notebook; a failed verification does.
+///
 /// An export travels with the same answers, as far as the case itself tells. `fascicolo verify CASE.zip` compares its
-/// data, code cells and outputs with the log, and makes report, VERIFY.md and metadata again to compare them. Text cells
-/// are free text, which the log does not bind.
+/// data, code cells and outputs with the log, and makes report, VERIFY.md and metadata again to compare them. For text
+/// cells no run vouches; an export enters their digests, so that nobody changes them unseen from then on.
 ///
 ///     %dossier status                         what was compared, what came of it, and whether the notebook stands for it
 ///     %dossier log                            its entries, one a line
 ///     %dossier show --entry 12                one entry with everything that is disclosed of it
+///     %dossier show --entry 70d8/27           entry 27 of an imported log, whose origin begins with 70d8
 ///     %dossier verify                         whether anything was changed
 ///     %dossier sign --ssh ~/.ssh/id_ed25519   sign the log as it stands, with ssh-keygen
 ///     %dossier redact --entry 12 --field ran --because "…"
@@ -30,8 +38,12 @@ use std::path::PathBuf;
 ///     %dossier gc                             remove stored contents that no entry names
 ///
 /// Two machines: A declares reference and criterion and exports; B imports that before it opens its candidate, rebuilds,
-/// and compares. The seal of A counts on B, and what A opened before it sealed stays opened. One case, `a/` beside the
-/// notebook for A's files, verifies as a whole.
+/// and compares. The seal of A counts on B, and what A opened before it sealed stays opened. A's files go into a folder of
+/// its case's name beside the notebook, `a/` for `a.fascicolo`, or into that of `--into`. One case verifies as a whole.
+///
+/// `redact` takes out one value: its fields are those that `show` lists. `gc` removes contents below blobs/sha256 that no
+/// entry names; the log, what entries name, and imported cases it does not touch. What interrupted writes left in
+/// blobs/tmp goes whenever a session opens the case file.
 ///
 /// In git: keep the folder NAME.fascicolo with the notebook. Put into .gitignore
 ///
@@ -59,9 +71,9 @@ pub enum DossierWhat {
     Log(Place),
     /// One entry with everything that is disclosed of it: what ran, sources, results
     Show {
-        /// The entry's number
-        #[arg(long, value_name = "NUMBER")]
-        entry: u64,
+        /// The entry's number, or ORIGIN/NUMBER of an imported log, as `%why` takes it
+        #[arg(long, value_name = "ENTRY")]
+        entry: EntryName,
         /// Where
         #[command(flatten)]
         place: Place,
@@ -118,7 +130,7 @@ pub enum DossierWhat {
         #[arg(long, value_name = "FOLDER")]
         into: Option<PathBuf>,
     },
-    /// Remove stored contents that no entry names, left by interrupted writes
+    /// Remove stored contents below blobs/sha256 that no entry names; nothing else is touched
     Gc,
 }
 

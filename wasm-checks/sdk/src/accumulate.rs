@@ -20,7 +20,7 @@ pub trait Accumulator: Default {
 pub struct Saved<'a>(pub &'a [u8]);
 
 impl<'a> Saved<'a> {
-    fn take(&mut self, bytes: usize) -> Result<&'a [u8], String> {
+    pub(crate) fn take(&mut self, bytes: usize) -> Result<&'a [u8], String> {
         if bytes > self.0.len() {
             return Err("the saved state ends too early".to_owned());
         }
@@ -29,22 +29,22 @@ impl<'a> Saved<'a> {
         Ok(head)
     }
 
-    fn number(&mut self) -> Result<u64, String> {
+    pub(crate) fn number(&mut self) -> Result<u64, String> {
         let bytes = self.take(8)?;
         Ok(bytes.iter().rev().fold(0, |n, &b| (n << 8) | u64::from(b)))
     }
 
-    fn text(&mut self) -> Result<String, String> {
+    pub(crate) fn text(&mut self) -> Result<String, String> {
         let length = self.number()? as usize;
         String::from_utf8(self.take(length)?.to_vec()).map_err(|_| "the saved state holds a broken text".to_owned())
     }
 }
 
-fn put_number(into: &mut Vec<u8>, number: u64) {
+pub(crate) fn put_number(into: &mut Vec<u8>, number: u64) {
     into.extend_from_slice(&number.to_le_bytes());
 }
 
-fn put_text(into: &mut Vec<u8>, text: &str) {
+pub(crate) fn put_text(into: &mut Vec<u8>, text: &str) {
     put_number(into, text.len() as u64);
     into.extend_from_slice(text.as_bytes());
 }

@@ -37,7 +37,11 @@ pub mod rt;
 pub mod accumulate;
 pub mod build;
 mod exact;
+pub mod linear;
 pub mod row;
+pub mod sample;
+mod sha256;
+pub mod statistics;
 
 // The generated bindings name `alloc` this way.
 extern crate alloc as alloc_crate;
@@ -50,7 +54,9 @@ pub mod prelude {
     pub use crate::accumulate::{Count, Highest, Lowest, Mean, Spread, Sum, Tally};
     pub use crate::build::{Answer, inconclusive, pass_if};
     pub use crate::criterion;
+    pub use crate::linear::Matrix;
     pub use crate::row::Vector;
+    pub use crate::sample::Sample;
 }
 
 mod macros;

@@ -4,7 +4,9 @@
 //! Owns: which difference is a fault, and which only something that nobody can tell. Must not know: the bag, the hashes
 //! of the log, who signed. Start at [`check`].
 
+use super::dossier;
 use super::export::{self, Data};
+use super::faults::{self, Found, Of};
 use super::why::Unwatched;
 use crate::failure::Failure;
 use crate::ledger;
@@ -20,19 +22,27 @@ use std::path::{Component, Path};
 /// What was found.
 #[derive(Default)]
 pub struct Bound {
-    /// What is not what the log gives: file, and what is wrong with it.
-    pub faults: Vec<(String, String)>,
+    /// What is not what the log gives.
+    pub faults: Vec<Found>,
     /// What the log does not bind.
     pub notes: Vec<String>,
+    /// Code cells that the log does not bind as they stand, each with the reason.
+    pub unbound: Vec<String>,
+    /// Cells of text, for which no run can vouch.
+    pub text_cells: Vec<String>,
+    /// The entry that binds them as they were exported, if there is one.
+    pub texts_bound: Option<u64>,
     /// Whether the notebook stands for what ran, as `%dossier status` tells it.
     pub validity: Value,
     /// Something that should be compared could not be.
     pub untold: bool,
+    /// Files that the log names and the case does not hold: path, SHA-256, and the reason.
+    pub absent: Vec<(String, String, String)>,
 }
 
 impl Bound {
     fn fault(&mut self, file: &str, what: impl Into<String>) {
-        self.faults.push((file.to_owned(), what.into()));
+        self.faults.push(Found { of: Of::Bound, entry: None, file: file.to_owned(), what: what.into() });
     }
 }
 
@@ -53,16 +63,20 @@ pub fn check(log: &View, name: &str, folder: &Path) -> Result<Bound, Failure> {
 }
 
 /// What does not hold as a whole is neither run nor made a ground to stand on. `done`: what was not done with it.
-pub fn must_hold(case: &Path, opened: &Opened, done: &str) -> Result<(), Failure> {
-    let bag = opened.faults.iter().map(ToString::to_string);
-    let mut faults: Vec<String> = bag.chain(opened.verification.faults.iter().map(ToString::to_string)).collect();
+///
+/// Of one that holds, what else was found.
+pub fn must_hold(case: &Path, opened: &Opened, done: &str) -> Result<Bound, Failure> {
+    let mut bound = Bound::default();
+    let mut order = Vec::new();
     if opened.verification.integrity {
         let log = Dossier::read(&opened.dossier)?;
-        let bound = check(&log, &opened.name, &opened.folder.join("data"))?;
-        faults.extend(bound.faults.into_iter().map(|(file, what)| format!("{file}: {what}")));
-        faults.extend(ledger::order_faults(&log).into_iter().map(|(entry, what)| format!("entry {entry}: {what}")));
+        bound = check(&log, &opened.name, &opened.folder.join("data"))?;
+        order = ledger::order_faults(&log);
     }
-    let Some(first) = faults.first() else { return Ok(()) };
+    let mut found = dossier::log_faults(&opened.verification.faults, &order);
+    found.extend(dossier::bag_faults(opened).chain(bound.faults.drain(..)));
+    let folder = opened.dossier.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
+    let Some(first) = faults::first(found, &folder) else { return Ok(bound) };
     Err(Failure {
         place: Some(case.display().to_string()),
         standing: Standing::DoesNotHold,
@@ -106,10 +120,12 @@ fn bind_notebook(log: &View, notebook: &Value, name: &str, bound: &mut Bound) {
         match of_cell(log, cell, &own, &same, session) {
             Binding::Bound => bound_cells += 1,
             Binding::Cleared => cleared += 1,
-            Binding::Note(note) => bound.notes.push(format!("{}: {note}", cell.name())),
+            Binding::Note(note) => bound.unbound.push(format!("{}: {note}", cell.name())),
             Binding::Fault(what) => bound.fault(name, format!("{}: {what}", cell.name())),
         }
     }
+    bound.notes.extend(bound.unbound.iter().cloned());
+    bind_texts(log, notebook, name, bound);
     let absent = runs.iter().filter(|run| Some(run.start.session.as_str()) == session && !run.only_looks());
     for run in absent.filter(|run| !cells.iter().any(|cell| same.cell(cell, run) || same.source(cell, run))) {
         let ran = match &run.ran {
@@ -125,9 +141,29 @@ fn bind_notebook(log: &View, notebook: &Value, name: &str, bound: &mut Bound) {
             .push(format!("{cleared} code cells ran as they stand; their outputs were cleared, the log has them"));
     }
     bound.notes.push(format!(
-        "{bound_cells} of {} code cells are bound by the log, text and outputs; text cells are free text, which nothing binds",
+        "{bound_cells} of {} code cells are bound by the log, their text and their outputs",
         cells.len()
     ));
+}
+
+/// The text cells against what they were when the case was exported: an export enters their digests.
+fn bind_texts(log: &View, notebook: &Value, name: &str, bound: &mut Bound) {
+    let texts = validity::texts(notebook);
+    bound.text_cells = texts.iter().map(|text| text.name.clone()).collect();
+    let Some((entry, exported)) = validity::exported_texts(log) else { return };
+    bound.texts_bound = Some(entry);
+    let other: Vec<&validity::Text> = texts.iter().filter(|text| !exported.contains(&text.digest)).collect();
+    for text in &other {
+        bound.fault(name, format!("{}: it is not as it was exported (entry {entry})", text.name));
+    }
+    let same = texts.iter().map(|text| &text.digest).eq(&exported);
+    if other.is_empty() && !same {
+        let (now, then) = (texts.len(), exported.len());
+        bound.fault(
+            name,
+            format!("it has {now} text cells where {then} were exported, or in another order (entry {entry})"),
+        );
+    }
 }
 
 /// How one cell stands to the log.
@@ -209,6 +245,7 @@ fn derived(
         if !taken {
             let because = because.unwrap_or("the case does not say why");
             bound.notes.push(format!("{path} is named by the log and not in the case, so not checked: {because}"));
+            bound.absent.push((path.clone(), sha256.clone(), because.to_owned()));
         }
         data.push(Data { path: path.clone(), sha256: sha256.clone(), taken, because: because.unwrap_or_default() });
     }

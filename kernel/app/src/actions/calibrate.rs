@@ -1,6 +1,6 @@
 //! `%calibrate`: how far honest repeats of the reference lie from it, so that a bound can be chosen with a reason.
 
-use super::compare::{self, Judged};
+use super::compare::{self, Judged, OfAllRows};
 use super::files::{self, Watching};
 use super::{Done, criterion, declare};
 use crate::failure::Failure;
@@ -24,6 +24,7 @@ const HALVINGS: usize = 64;
 struct Run {
     path: String,
     comparison: Comparison,
+    measured: Option<OfAllRows>,
     figures: BTreeMap<String, (f64, String)>,
 }
 
@@ -74,7 +75,7 @@ pub fn perform(
     admitted.check_parameters(&set(None))?;
     let proposal = match open.as_slice() {
         [one] => strictest(one, &mut |value| {
-            for run in &runs {
+            for run in &mut runs {
                 if outcome(session, run, admitted, &set(Some(value)), front)?.judgement != Judgement::Pass {
                     return Ok(false);
                 }
@@ -170,17 +171,17 @@ fn open_run(
         });
     }
     reads.extend(of_run);
-    Ok(Run { path: shown, comparison, figures: BTreeMap::new() })
+    Ok(Run { path: shown, comparison, measured: None, figures: BTreeMap::new() })
 }
 
 fn outcome(
     session: &Session,
-    run: &Run,
+    run: &mut Run,
     criterion: &Admitted,
     parameters: &[(String, f64)],
     front: &dyn FrontEnd,
 ) -> Result<Outcome, Failure> {
-    match compare::judge(session, &run.comparison, criterion, parameters, front)? {
+    match compare::judge(session, &run.comparison, criterion, parameters, &mut run.measured, front)? {
         Judged::Finished(finished) => Ok(finished.outcome),
         Judged::Not(obstacles) => {
             let what = obstacles.first().map_or("the rows cannot be compared", |obstacle| obstacle.message.as_str());
@@ -271,6 +272,49 @@ mod tests {
             let found = strictest(&parameter(None, None), &mut |_| Ok(always)).unwrap();
             assert!(found["value"].is_null() && found["because"].is_string(), "{found}");
         }
+    }
+
+    /// Counts what is told while all rows are compared with each other: once and more for each query.
+    #[derive(Default)]
+    struct Counting(std::sync::atomic::AtomicUsize);
+
+    impl FrontEnd for Counting {
+        fn stream(&self, _: crate::front::Stream, _: &str) {}
+
+        fn display(&self, _: &crate::front::MimeBundle) {}
+
+        fn result(&self, _: u32, _: &crate::front::MimeBundle) {}
+
+        fn progress(&self, what: &str, _: Option<f64>) {
+            let counted = usize::from(what == "comparing all rows with each other");
+            self.0.fetch_add(counted, std::sync::atomic::Ordering::SeqCst);
+        }
+    }
+
+    #[test]
+    fn a_calibration_compares_all_rows_with_each_other_once_however_often_it_halves() {
+        let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../notebooks/data/debian-sections");
+        let folder = tempfile::tempdir().unwrap();
+        for (from, to) in
+            [("reference.parquet", "reference.parquet"), ("candidates/one-bad-row.parquet", "run.parquet")]
+        {
+            std::fs::copy(data.join(from), folder.path().join(to)).unwrap();
+        }
+        let mut session = Session::open(&folder.path().join("n.fascicolo"), folder.path()).unwrap();
+        let front = Counting::default();
+        for code in [
+            "%%reference new r\ngoal = 'values'\n[output]\npath = 'reference.parquet'",
+            "%calibrate knn --set k=10 --set queries=100 --runs run.parquet",
+        ] {
+            let request = crate::front::CellRequest { code: code.to_owned(), cell_id: None, execution_count: 1 };
+            let ended = session.run_cell(&request, &front);
+            assert_eq!(ended, crate::front::CellEnding::Ok);
+        }
+        let entry = session.dossier.records().find(|r| r.kind == Kind::Fact).unwrap().seq;
+        let found = session.stored(entry).unwrap();
+        assert!(found["proposal"]["value"].as_f64().is_some_and(|floor| floor > 0.9), "{found}");
+        let told = front.0.into_inner();
+        assert!((100..200).contains(&told), "told {told} times, 100 and some for each time that the rows are compared");
     }
 
     #[test]

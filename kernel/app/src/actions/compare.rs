@@ -7,7 +7,7 @@ use crate::front::FrontEnd;
 use crate::ledger::{self, Content, Reference, Seal};
 use crate::session::{Fact, Place, Session};
 use fascicolo_contract::causes::{Causes, Hint};
-use fascicolo_contract::measure::{MeasureTrouble, measure_rows};
+use fascicolo_contract::measure::{Measure, MeasureTrouble, measure_rows};
 use fascicolo_contract::verdict::{Figure, Judgement, Parameter, Verdict};
 use fascicolo_contract::{Obstacle, Standing};
 use fascicolo_criterion::{Admitted, Finished};
@@ -85,7 +85,7 @@ pub fn perform(
     })?;
     let rows = (comparison.reference_content_digest(), comparison.content_digest());
     rows_opened(session, place, &rows)?;
-    let judged = judge(session, &comparison, &found.admitted, &terms.parameters, front)?;
+    let judged = judge(session, &comparison, &found.admitted, &terms.parameters, &mut None, front)?;
     if stamps != (files::stamp(&reference), files::stamp(&candidate)) {
         return Err(Failure {
             standing: Standing::CannotTell,
@@ -298,6 +298,14 @@ pub(super) fn rows_opened(session: &mut Session, place: &Place, rows: &(String, 
     Ok(())
 }
 
+/// Measures for which all rows of a comparison were compared with each other. They depend on their own parameters only,
+/// such as k, and not on the bounds by which a criterion judges them.
+pub(super) struct OfAllRows {
+    asked: Vec<Option<Measure>>,
+    lists: Vec<Option<Vec<f64>>>,
+    trouble: MeasureTrouble,
+}
+
 /// What came of showing the rows to the criterion.
 pub(super) enum Judged {
     /// The structure, or a measure without a value, forbids it.
@@ -306,21 +314,32 @@ pub(super) enum Judged {
     Finished(Finished),
 }
 
+/// Shows the rows to the criterion. `kept`: what an earlier judgement of the same comparison measured.
 pub(super) fn judge(
     session: &Session,
     comparison: &Comparison,
     criterion: &Admitted,
     parameters: &[(String, f64)],
+    kept: &mut Option<OfAllRows>,
     front: &dyn FrontEnd,
 ) -> Result<Judged, Failure> {
     if !comparison.comparable() {
         return Ok(Judged::Not(Vec::new()));
     }
     let measures = criterion.measures(parameters)?;
-    let watch =
-        Watching { what: "comparing all rows with each other".into(), front, interrupt: session.interrupt.clone() };
-    let threads = std::thread::available_parallelism().map_or(1, |n| n.get());
-    let (of_all, mut trouble) = comparison.measures(&measures, threads, &watch)?;
+    let asked = measures.iter().map(|m| Some(m.clone()).filter(Measure::needs_all_rows)).collect();
+    let of_all = match kept.take().filter(|kept| kept.asked == asked) {
+        Some(known) => known,
+        None => {
+            let what = "comparing all rows with each other".into();
+            let watch = Watching { what, front, interrupt: session.interrupt.clone() };
+            let threads = std::thread::available_parallelism().map_or(1, |n| n.get());
+            let (lists, trouble) = comparison.measures(&measures, threads, &watch)?;
+            OfAllRows { asked, lists, trouble }
+        }
+    };
+    let OfAllRows { lists: of_all, trouble, .. } = &*kept.insert(of_all);
+    let mut trouble = trouble.clone();
     let mut fold = criterion.start(parameters, session.interrupt.asked.clone())?;
     let mut batches = comparison.batches(batch_rows(comparison.structure().dims_reference as usize))?;
     let mut batch = batches.buffer();
@@ -331,7 +350,7 @@ pub(super) fn judge(
             return Err(Failure::interrupted("the comparison"));
         }
         let (mut lists, found) = measure_rows(&batch, &measures);
-        for (list, of_all) in lists.iter_mut().zip(&of_all) {
+        for (list, of_all) in lists.iter_mut().zip(of_all) {
             if let Some(values) = of_all.as_ref().and_then(|values| values.get(first..first + list.len())) {
                 list.copy_from_slice(values);
             }
@@ -444,7 +463,9 @@ impl Given<'_> {
             Judged::Finished(finished) => {
                 let per_row = finished.fuel as f64 / finished.rows.max(1) as f64;
                 // Exploring judges nothing: a sentence about bounds would be one about bounds nobody chose.
-                let reason = if self.args.explore { String::new() } else { finished.outcome.reason.clone() };
+                // A look has no verdict to give a reason for, but why there is hardly a figure must be said.
+                let told = !self.args.explore || finished.outcome.judgement == Judgement::Inconclusive;
+                let reason = if told { finished.outcome.reason.clone() } else { String::new() };
                 let mut histograms = figures::histograms(&finished.outcome);
                 if !self.terms.open.is_empty() {
                     histograms.as_array_mut().into_iter().flatten().for_each(|h| h["threshold"] = Value::Null);
@@ -520,6 +541,7 @@ impl Given<'_> {
             "criterion": criterion,
             "declaration": declaration,
             "attempts": attempts,
+            "of_itself": of == to || self.content.rows.is_none(),
             "expect": if self.args.explore { Value::Null } else { json!(self.args.expect.name()) },
             "met": if self.args.explore { Value::Null } else { json!(self.met()) },
             "reference": {

@@ -4,6 +4,7 @@
 //! which verdict. All of it comes from the log, dates too; who did it and under which licence the log does not know.
 
 use super::export::Data;
+use crate::ledger;
 use fascicolo_dossier::{Kind, Record, View};
 use serde_json::{Map, Value, json};
 use std::path::Path;
@@ -127,7 +128,7 @@ impl<'a> Action<'a> {
             }
         }
         let started = record.start.and_then(|start| self.log.record(start)).map(|r| iso(&r.wall));
-        let word = self.body("verdict");
+        let word = ledger::spoken(self.log, record);
         let action = entity(json!({
             "@id": self.id(), "@type": "CreateAction", "name": format!("comparison under {}: {word}", self.body("criterion")),
             "description": self.description(), "instrument": link(PROGRAM),
@@ -160,7 +161,9 @@ impl<'a> Action<'a> {
             (_, _, Some(entry)) => format!("the criterion was sealed before, in entry {entry}"),
             (_, _, None) => "no seal is recorded".to_owned(),
         };
-        format!("Entry {} of the log compares a candidate with the reference, row by row; {seal}.", self.record.seq)
+        let what =
+            if ledger::of_itself(self.record) { "the reference with itself" } else { "a candidate with the reference" };
+        format!("Entry {} of the log compares {what}, row by row; {seal}.", self.record.seq)
     }
 }
 

@@ -43,7 +43,7 @@ pub fn look(args: &CriterionArgs, log: Option<&View>) -> Result<Done, Failure> {
     match args.what.as_str() {
         "list" => Ok(Done::shown("help", json!({ "text": list(log) }))),
         "show" => show(log, args.name.as_deref()),
-        _ => super::help(Some("criterion")),
+        _ => super::help(&["criterion".to_owned()]),
     }
 }
 
@@ -211,7 +211,7 @@ fn define(session: &mut Session, name: &str, made: Made, place: &Place) -> Resul
 pub fn limits(admitted: &Admitted) -> Value {
     let budget = admitted.budget();
     json!({
-        "base_fuel": budget.base_fuel, "fuel_per_row": budget.fuel_per_row, "fuel_per_value": budget.fuel_per_value,
+        "base_fuel": budget.base_fuel, "verdict_fuel": budget.verdict_fuel, "fuel_per_row": budget.fuel_per_row, "fuel_per_value": budget.fuel_per_value,
         "memory_bytes": host::MEMORY_BYTES, "table_entries": host::TABLE_ENTRIES, "stack_bytes": host::STACK_BYTES,
         "answer_bytes": host::ANSWER_BYTES,
     })

@@ -1,5 +1,7 @@
 //! `%dossier status|log|verify`: looking at a case file, and checking it.
 
+use super::entry::{self, Entry};
+use super::faults::{self, Found, Of};
 use super::standing::{self, Here};
 use super::{Done, bound};
 use crate::failure::Failure;
@@ -8,8 +10,9 @@ use crate::session::Session;
 use fascicolo_contract::Standing;
 use fascicolo_dossier::bundle;
 use fascicolo_dossier::sign::{AllowedSigners, SshKeygen};
-use fascicolo_dossier::{Checkpoint, Dossier, Kind, Record, View};
+use fascicolo_dossier::{Checkpoint, Dossier, Fault, Kind, Record, View};
 use fascicolo_magics::dossier::DossierWhat;
+use fascicolo_magics::why::EntryName;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -17,9 +20,18 @@ use std::path::Path;
 /// What only looks at a case file; it may be anybody's.
 pub fn look(what: &DossierWhat, path: &Path, here: &Here<'_>) -> Result<Done, Failure> {
     match what {
-        DossierWhat::Status(_) => Ok(Done::shown("dossier_status", status(&Dossier::read(path)?, here))),
+        DossierWhat::Status(_) => {
+            let result = status(&Dossier::read(path)?, here);
+            // The badge answers the question of a status, as the integrity answers that of a verification.
+            let standing = match result["validity"]["badge"].as_str() {
+                Some("valid") => Standing::Holds,
+                Some("stale") => Standing::DoesNotHold,
+                _ => Standing::CannotTell,
+            };
+            Ok(Done { standing, ..Done::shown("dossier_status", result) })
+        }
         DossierWhat::Log(_) => Ok(Done::shown("dossier_log", log(&Dossier::read(path)?))),
-        DossierWhat::Show { entry, .. } => show(&Dossier::read(path)?, *entry),
+        DossierWhat::Show { entry, .. } => show(&Dossier::read(path)?, entry),
         // An exported case is a file; what is wanted is the same.
         DossierWhat::Verify { allowed_signers, witness, .. } if path.is_file() => {
             verify_case(path, allowed_signers.as_deref(), witness.as_deref())
@@ -57,7 +69,13 @@ pub fn redact(session: &mut Session, entry: u64, field: &str, because: &str) -> 
         return Err(Failure::usage("no_reason", "--because is empty", "say why the value is taken out"));
     }
     let value = session.dossier.value(entry, field).ok().flatten().unwrap_or_default();
-    let appended = session.dossier.redact(entry, field, &crate::session::mask(because))?;
+    let appended = session.dossier.redact(entry, field, &crate::session::mask(because)).map_err(|error| {
+        let mut failure = Failure::from(error);
+        if failure.kind == "no_such_value" {
+            failure.next = format!("name one of them; `fascicolo dossier show --entry {entry}` shows what each holds");
+        }
+        failure
+    })?;
     Ok(Done::shown(
         "dossier_redact",
         json!({ "still": still_stands(&session.dossier, &value), "entry": appended.seq, "redacted": { "entry": entry, "field": field }, "because": because, "root": appended.root_hex }),
@@ -138,7 +156,9 @@ fn witnessed(log: &Path, witness: &Path) -> Result<(Value, Option<String>), Fail
 fn status(log: &View, here: &Here<'_>) -> Value {
     let sessions: BTreeSet<&str> = log.records().map(|r| r.session.as_str()).collect();
     let verdicts: Vec<Value> = log.records().filter(|r| r.kind == Kind::Verdict).map(|r| verdict(log, r)).collect();
-    let judged = |opened: &Record| log.records().any(|r| r.kind == Kind::Verdict && r.start == opened.start);
+    // A calibration reads repeats of the reference and gives no verdict.
+    let came = |r: &Record| r.kind == Kind::Verdict || r.kind == Kind::Fact && r.body["what"] == "calibrate";
+    let judged = |opened: &Record| log.records().any(|r| came(r) && r.start == opened.start);
     let own = |r: &&Record| r.kind == Kind::Opened && r.from.is_none() && !r.reads.is_empty();
     let unjudged = log.records().filter(own).filter(|r| !judged(r)).count();
     json!({
@@ -193,12 +213,12 @@ fn verdict(log: &View, record: &Record) -> Value {
         "entry": record.seq, "verdict": body["verdict"], "post_hoc": body["post_hoc"],
         "post_hoc_accepted": body["post_hoc_accepted"], "explore": body["explore"], "candidate": candidate(log, record),
         "criterion": body["criterion"], "parameters": body["parameters"], "expect": body["expect"], "met": body["met"],
-        "when": record.wall,
+        "when": record.wall, "of_itself": ledger::of_itself(record), "redacted_by": log.redacted_by(record.seq, "result"),
     })
 }
 
 /// The candidate as the user named it, where that is still disclosed; else by its digest.
-fn candidate(log: &View, record: &Record) -> String {
+pub(super) fn candidate(log: &View, record: &Record) -> String {
     let opened = if record.kind == Kind::Opened { Some(record) } else { ledger::opening(log, record) };
     let path = opened.and_then(|r| log.value(r.seq, "candidate.path").ok().flatten());
     let digest = record.reads.iter().find(|f| f.role == "candidate").map(|f| short(&f.sha256)).unwrap_or_default();
@@ -206,18 +226,25 @@ fn candidate(log: &View, record: &Record) -> String {
 }
 
 /// One entry with everything that is disclosed of it.
-fn show(log: &View, entry: u64) -> Result<Done, Failure> {
-    let record = log.record(entry).ok_or_else(|| {
-        let what = format!("there is no entry {entry}; the case file has {}", log.size());
-        Failure::usage("no_such_entry", what, "`%dossier log` lists them")
-    })?;
+fn show(own: &View, name: &EntryName) -> Result<Done, Failure> {
+    let found = Entry::named(own, name)?;
+    let (log, entry) = (found.log(), found.seq());
+    let Some(record) = found.record() else {
+        return Err(Failure::usage(
+            "no_such_entry",
+            format!("there is no {}", found.name()),
+            "`%dossier log` lists them",
+        ));
+    };
     let mut values = Vec::new();
     for field in record.committed.keys() {
-        values.push(json!({ "field": field, "value": log.value(entry, field)? }));
+        let by = log.redacted_by(entry, field);
+        values.push(json!({ "field": field, "value": log.value(entry, field)?, "redacted_by": by }));
     }
+    let from = record.from.as_ref().map(|from| format!("{}/{}", entry::prefix(log, &from.origin), from.seq));
     let leaf = record.to_leaf().map(|leaf| fascicolo_dossier::to_hex(&fascicolo_dossier::leaf_hash(&leaf)));
     let result = json!({
-        "seq": record.seq, "kind": record.kind, "wall": record.wall, "session": record.session,
+        "seq": record.seq, "name": found.name(), "repeats": from, "kind": record.kind, "wall": record.wall, "session": record.session,
         "cell": record.cell.as_ref().map(|c| c.n), "start": record.start, "status": record.status,
         "reads": record.reads, "body": record.body, "values": values, "leaf": leaf.ok(),
     });
@@ -270,14 +297,13 @@ pub fn summary(log: &View, record: &Record) -> String {
             format!("{} ({})", candidate(log, record), digest.unwrap_or_default())
         }
         Kind::Verdict => {
-            let post_hoc = match (record.body["post_hoc"] == true, record.body["post_hoc_accepted"] == true) {
-                (true, true) => " (post hoc, accepted)",
-                (true, false) => " (post hoc)",
-                (false, _) => "",
-            };
-            let expected =
-                if record.body["met"] == true || record.body["explore"] == true { "" } else { ", not as expected" };
-            format!("{}{post_hoc} by {}: {}{expected}", body("verdict"), body("criterion"), candidate(log, record))
+            let (spoken, criterion) = (ledger::spoken(log, record), body("criterion"));
+            if log.is_redacted(record.seq, "result") {
+                return format!("verdict of {criterion}, {spoken}: {}", candidate(log, record));
+            }
+            let as_expected = record.body["met"] == true || record.body["explore"] == true;
+            let expected = if as_expected { "" } else { ", not as expected" };
+            format!("{spoken} by {criterion}: {}{expected}", candidate(log, record))
         }
         Kind::Probe => format!("require {}", body("require")),
         Kind::Snapshot => short(&body("digest")),
@@ -307,7 +333,8 @@ pub fn verify_case(case: &Path, allowed: Option<&Path>, witness: Option<&Path>) 
         standing: Standing::CannotTell,
         ..Failure::refused("no_folder", format!("a temporary folder cannot be made: {e}"), "check the space in TMPDIR")
     })?;
-    let opened = bundle::read(case, folder.path(), &bundle::Limits::default())?;
+    let opened = bundle::read(case, folder.path(), &bundle::Limits::default())
+        .map_err(|error| Failure::from(error).of_case(folder.path(), case))?;
     verify_opened(case, &opened, allowed, witness)
 }
 
@@ -318,17 +345,20 @@ fn verify_opened(
     allowed: Option<&Path>,
     witness: Option<&Path>,
 ) -> Result<Done, Failure> {
-    let mut done = verify(&opened.dossier, allowed, witness)?;
+    let (mut done, mut found) = examine(&opened.dossier, allowed, witness)?;
     done.result["path"] = json!(case.display().to_string());
     done.result["case"] = json!(opened.name);
     done.result["log_alone"] = json!(false);
-    let mut found: Vec<(String, String)> = opened.faults.iter().map(|f| (f.file.clone(), f.what.clone())).collect();
+    let of_log = found.len();
+    found.extend(bag_faults(opened));
     let mut notes = Vec::new();
     if opened.verification.integrity {
         let data = opened.folder.join("data");
         let bound = bound::check(&Dossier::read(&opened.dossier)?, &opened.name, &data)?;
         found.extend(bound.faults);
         notes = bound.notes;
+        done.result["text_cells"] = json!(bound.text_cells);
+        done.result["texts_bound"] = json!(bound.texts_bound);
         done.result["validity"] = bound.validity;
         if bound.untold && done.standing == Standing::Holds {
             done.standing = Standing::CannotTell;
@@ -338,19 +368,40 @@ fn verify_opened(
     if let Some(all) = done.result["notes"].as_array_mut() {
         all.extend(notes.into_iter().map(Value::String));
     }
-    if !found.is_empty() {
-        let faults = found.iter().map(|(file, what)| json!({ "entry": null, "file": file, "what": what }));
-        if let Some(all) = done.result["faults"].as_array_mut() {
-            all.extend(faults);
-        }
+    if found.len() > of_log {
         done.result["holds"] = json!(false);
         done.standing = Standing::DoesNotHold;
     }
+    let dossier = opened.dossier.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
+    done.result["faults"] = faults::told(found, &dossier).into();
     Ok(done)
+}
+
+/// What the lists and tiles of a bag show.
+pub(super) fn bag_faults(opened: &bundle::Opened) -> impl Iterator<Item = Found> {
+    opened.faults.iter().map(|f| Found { of: Of::Bag, entry: None, file: f.file.clone(), what: f.what.clone() })
+}
+
+/// What the check of a log, and then the rules of the seal, show.
+pub(super) fn log_faults(faults: &[Fault], order: &[(u64, String)]) -> Vec<Found> {
+    let of =
+        |fault: &Fault| Found { of: Of::Log, entry: fault.entry, file: fault.file.clone(), what: fault.what.clone() };
+    let broken = order.iter().map(|(entry, what)| {
+        let what = format!("the verdict breaks the rule of the seal: {what}");
+        Found { of: Of::Log, entry: Some(*entry), file: "entries.jsonl".to_owned(), what }
+    });
+    faults.iter().map(of).chain(broken).collect()
 }
 
 /// Integrity of every byte; then, on a log that has it, the order that its own entries claim.
 fn verify(path: &Path, allowed: Option<&Path>, witness: Option<&Path>) -> Result<Done, Failure> {
+    let (mut done, found) = examine(path, allowed, witness)?;
+    done.result["faults"] = faults::told(found, "").into();
+    Ok(done)
+}
+
+/// The same, and the faults, which the caller tells.
+fn examine(path: &Path, allowed: Option<&Path>, witness: Option<&Path>) -> Result<(Done, Vec<Found>), Failure> {
     let allowed = allowed.map(|file| readable("the allowed signers file", file)).transpose()?;
     let asked = allowed.is_some();
     let allowed = allowed.map(|text| known_signers(&text)).transpose()?;
@@ -365,23 +416,12 @@ fn verify(path: &Path, allowed: Option<&Path>, witness: Option<&Path>) -> Result
         true => ledger::order_faults(verification.landmarks.as_slice()),
         false => Vec::new(),
     };
-    let mut faults: Vec<(String, Value)> = verification
-        .faults
-        .iter()
-        .map(|f| (f.to_string(), json!({ "entry": f.entry, "file": f.file, "what": f.what })))
-        .collect();
-    faults.extend(order.iter().map(|(entry, what)| {
-        let what = format!("the verdict breaks the rule of the seal: {what}");
-        (format!("entry {entry}: {what}"), json!({ "entry": entry, "file": "entries.jsonl", "what": what }))
-    }));
-    faults.extend(
-        unwitnessed.map(|what| (what.clone(), json!({ "entry": null, "file": "entries.jsonl", "what": what }))),
-    );
+    let mut faults = log_faults(&verification.faults, &order);
+    faults.extend(unwitnessed.map(|what| Found { of: Of::Log, entry: None, file: "entries.jsonl".to_owned(), what }));
     let result = json!({
         "signatures": verification.signatures, "parents": verification.parents, "witness": witness, "holds": faults.is_empty(), "integrity": verification.integrity, "order": verification.integrity && order.is_empty(),
         "path": path.display().to_string(), "origin": verification.origin, "log_alone": true,
         "entries": verification.entries, "root": verification.root,
-        "faults": faults.iter().map(|(_, fault)| fault.clone()).collect::<Value>(),
         // Without a checkpoint, entries may have been cut off and nobody could tell.
         "checkpoint": verification.checkpoint.is_some(),
     "unproved_tail": verification.unproved_tail, "torn": verification.torn, "notes": verification.notes,
@@ -393,17 +433,17 @@ fn verify(path: &Path, allowed: Option<&Path>, witness: Option<&Path>) -> Result
     if verification.checkpoint.is_none() || older || unsigned {
         done.standing = Standing::CannotTell;
     }
-    if let Some((first, _)) = faults.first() {
+    if let Some(first) = faults.first() {
         done.standing = Standing::DoesNotHold;
         done.then_fails = Some(Failure {
             place: Some(path.display().to_string()),
             standing: Standing::DoesNotHold,
             ..Failure::refused(
                 "verification_failed",
-                format!("{} does not verify: {first}", path.display()),
+                format!("{} does not verify: {}", path.display(), first.line()),
                 "do not rely on it; compare it with an earlier copy or an export",
             )
         });
     }
-    Ok(done)
+    Ok((done, faults))
 }

@@ -7,14 +7,14 @@ use super::crate_metadata::crate_metadata;
 use super::{Done, stored};
 use crate::failure::Failure;
 use crate::ledger;
-use crate::session::Session;
-use crate::validity::{EnvironmentNow, FileNow, Presented};
+use crate::session::{Fact, Place, Session};
+use crate::validity::{self, Beside, EnvironmentNow, FileNow, Presented, Same};
 use fascicolo_contract::Standing;
 use fascicolo_dossier::bundle::{self, CaseFile, Source};
 use fascicolo_dossier::{Kind, Record, View};
 use fascicolo_environment::{Personal, redaction};
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path};
 
 /// What the user asked for.
@@ -27,21 +27,23 @@ pub struct Request<'a> {
     pub data_limit_bytes: u64,
 }
 
-pub fn perform(session: &mut Session, request: &Request<'_>) -> Result<Done, Failure> {
-    session.close()?;
-    let log: &View = &session.dossier;
-    let dossier = log.path().to_owned();
+pub fn perform(session: &mut Session, request: &Request<'_>, place: &Place) -> Result<Done, Failure> {
+    let dossier = session.dossier.path().to_owned();
     let name = dossier.file_stem().map_or_else(|| "case".to_owned(), |stem| stem.to_string_lossy().into_owned());
     let folder = session.folder.clone();
 
     let mut files = Vec::new();
     let mut masked = 0;
-    let notebook = request.notebook.map_or_else(|| crate::validity::beside(&dossier), |path| session.resolve(path));
+    let beside = match request.notebook {
+        None => validity::beside(&dossier),
+        Some(path) => Beside { path: session.resolve(path), passed_over: None },
+    };
+    let notebook = &beside.path;
     // Whatever it is called here: in the case it is the one notebook, and found by the case's name.
     let notebook_name = format!("{name}.ipynb");
     let mut presented = None;
     if notebook.is_file() {
-        let (text, count) = shareable_notebook(log, &notebook)?;
+        let (text, count) = shareable_notebook(&session.dossier, notebook)?;
         masked += count;
         presented = Some(serde_json::from_str::<Value>(&text).unwrap_or_default());
         files.push(file(&notebook_name, text.into_bytes()));
@@ -53,6 +55,11 @@ pub fn perform(session: &mut Session, request: &Request<'_>) -> Result<Done, Fai
     }
     let output = session.resolve(request.output);
     may_be_written(&output, &dossier)?;
+    if let Some(notebook) = &presented {
+        enter_texts(session, place, notebook)?;
+    }
+    session.close()?;
+    let log: &View = &session.dossier;
     let mut data = data(log, &folder, request.data_limit_bytes);
     for file in data.iter_mut().filter(|d| d.taken && is_reserved(&d.path, &name)) {
         file.taken = false;
@@ -61,7 +68,7 @@ pub fn perform(session: &mut Session, request: &Request<'_>) -> Result<Done, Fai
     for taken in data.iter().filter(|d| d.taken) {
         files.push(CaseFile { path: taken.path.clone(), source: Source::File(folder.join(&taken.path)) });
     }
-    let validity = validity(log, presented.as_ref(), &data);
+    let validity = self::validity(log, presented.as_ref(), &data);
     for (path, bytes) in derived(log, &name, presented.as_ref(), &data, &validity)? {
         files.push(file(path, bytes));
     }
@@ -78,10 +85,20 @@ pub fn perform(session: &mut Session, request: &Request<'_>) -> Result<Done, Fai
     let result = json!({
         "output": request.output.display().to_string(), "sha256": written.sha256, "bytes": written.bytes,
         "files": written.payload_files, "entries": log.size(), "root": log.root_hex(), "left_out": left, "masked": masked,
-        "notebook": presented.is_some().then_some(notebook_name),
-        "validity": validity["says"],
+        "notebook": presented.is_some().then(|| notebook_name.clone()),
+        "validity": validity["says"], "passed_over": beside.told(),
+        "taken": notebook.file_name().filter(|_| presented.is_some()).map(|name| name.to_string_lossy()),
     });
     Ok(Done::shown("dossier_export", result))
+}
+
+/// Enters the digests of the text cells as they travel. No run vouches for them; but nobody can change them from then on
+/// unseen.
+fn enter_texts(session: &mut Session, place: &Place, notebook: &Value) -> Result<(), Failure> {
+    let texts: Vec<String> = validity::texts(notebook).into_iter().map(|text| text.digest).collect();
+    let body = json!({ "what": validity::EXPORT, "name": "of the notebook" });
+    let fact = Fact { body, result: json!({ "text_cells": texts }), ..Fact::default() };
+    session.record(place, Kind::Fact, "dossier_export", fact).map(|_| ())
 }
 
 /// An export never takes the place of something else: not of the log, not of a file that is no archive.
@@ -141,18 +158,16 @@ fn take_redacted_out(log: &View, notebook: &mut Value) {
             }
         }
     }
-    for (start, source) in gone {
-        let Some(run) = log.record(start).and_then(|record| record.cell.as_ref()) else { continue };
-        for cell in notebook["cells"].as_array_mut().into_iter().flatten().filter(|cell| cell["cell_type"] == "code") {
-            let same = match &run.id {
-                Some(id) => cell["id"] == id.as_str(),
-                None => cell["execution_count"] == run.n,
-            };
-            if same {
-                cell["outputs"] = json!([]);
-                if source {
-                    cell["source"] = json!(format!("// redacted: entry {start} of the case file"));
-                }
+    let cells = validity::cells(notebook);
+    // One cell too many is left out rather than one too few: a number that several cells carry is that of each.
+    let same = Same { here: true, repeated: &BTreeSet::new() };
+    for run in validity::runs(log) {
+        let Some(source) = gone.get(&run.entry()) else { continue };
+        for cell in cells.iter().filter(|cell| same.cell(cell, &run)) {
+            let cell = &mut notebook["cells"][cell.index];
+            cell["outputs"] = json!([]);
+            if *source {
+                cell["source"] = json!(format!("{} entry {} of the case file", validity::REDACTED, run.entry()));
             }
         }
     }
@@ -246,7 +261,7 @@ pub(super) fn validity(log: &View, notebook: Option<&Value>, data: &[Data]) -> V
     };
     let files = data.iter().map(|file| (file.path.clone(), now(file))).collect();
     let environment = EnvironmentNow::NotAsked;
-    crate::validity::judge(log, &Presented { notebook, files, environment, here: false })
+    validity::judge(log, &Presented { notebook, files, environment, here: false })
 }
 
 /// What of the files that the case names is taken along.
@@ -360,10 +375,9 @@ fn files_below(folder: &Path, root: &Path) -> Vec<String> {
 
 /// The case as the report reads it.
 fn case(log: &View, name: &str) -> Result<Value, Failure> {
-    // What was redacted is not there, and the report says so.
     let of = |kind: Kind| -> Vec<Value> {
         let records = log.records().filter(|r| r.kind == kind);
-        records.map(|r| json!({ "entry": r.seq, "wall": r.wall, "result": stored(log, r.seq).ok() })).collect()
+        records.map(|r| json!({ "entry": r.seq, "wall": r.wall, "result": told(log, r) })).collect()
     };
     let failures: Vec<Value> = log.records().filter(|r| r.kind == Kind::Error).map(|r| failure(log, r)).collect();
     let mut criteria = of(Kind::Criterion);
@@ -372,6 +386,7 @@ fn case(log: &View, name: &str) -> Result<Value, Failure> {
         // A component that came ready has none.
         let ready = log.record(entry).is_some_and(|r| r.body["language"] == "component");
         criterion["source"] = if ready { Value::Null } else { json!(log.value(entry, "source")?) };
+        criterion["source_redacted_by"] = json!(log.redacted_by(entry, "source"));
     }
     let reference = reference(log);
     let sessions: std::collections::BTreeSet<&str> = log.records().map(|r| r.session.as_str()).collect();
@@ -387,7 +402,7 @@ fn case(log: &View, name: &str) -> Result<Value, Failure> {
 /// What the imported cases say of themselves: each by its last import, with its environment and its verdicts.
 fn imported(log: &View) -> Result<Vec<Value>, Failure> {
     let parents = log.parents();
-    let mut told = Vec::new();
+    let mut all = Vec::new();
     for (at, parent) in parents.iter().enumerate() {
         if parents[at + 1..].iter().any(|later| later.folder == parent.folder) {
             continue;
@@ -395,21 +410,60 @@ fn imported(log: &View) -> Result<Vec<Value>, Failure> {
         let theirs = fascicolo_dossier::Dossier::read(&parent.folder)?;
         let of = |kind: Kind| -> Vec<Value> {
             let records = theirs.records().filter(|r| r.kind == kind && r.from.is_none());
-            records.map(|r| json!({ "entry": r.seq, "wall": r.wall, "result": stored(&theirs, r.seq).ok() })).collect()
+            records.map(|r| json!({ "entry": r.seq, "wall": r.wall, "result": told(&theirs, r) })).collect()
         };
-        told.push(json!({
+        all.push(json!({
             "entry": parent.entry, "name": stored(log, parent.entry).ok().map(|r| r["name"].clone()),
             "origin": parent.state.origin, "entries": parent.state.size, "root": fascicolo_dossier::to_hex(&parent.state.root),
-            "reference": ledger::reference(&theirs).and_then(|r| stored(&theirs, r.entry).ok()),
+            "reference": reference(&theirs),
             "snapshots": of(Kind::Snapshot), "probes": of(Kind::Probe), "verdicts": of(Kind::Verdict),
         }));
     }
-    Ok(told)
+    Ok(all)
 }
 
-/// The reference in force, where it is still disclosed.
+/// The reference in force.
 fn reference(log: &View) -> Option<Value> {
-    stored(log, ledger::reference(log)?.entry).ok()
+    let told = told(log, log.record(ledger::reference(log)?.entry)?);
+    (!told.is_null()).then_some(told)
+}
+
+/// What an entry recorded. Where that was redacted: by which entry, and what its public facts still tell, but for the
+/// word of a verdict, which without its figures is nothing to rely on.
+fn told(log: &View, record: &Record) -> Value {
+    let Some(by) = log.redacted_by(record.seq, "result") else {
+        return stored(log, record.seq).unwrap_or_default();
+    };
+    let body = &record.body;
+    let mut told = match record.kind {
+        Kind::Verdict => {
+            let candidate = record.reads.iter().find(|f| f.role == "candidate").map(|f| &f.sha256);
+            json!({
+                "verdict": (body["explore"] == true).then_some("none"), "declaration": { "entry": body["declare"] },
+                "criterion": { "name": body["criterion"], "digest": body["digest"], "parameters": body["parameters"] },
+                "candidate": { "path": super::dossier::candidate(log, record), "sha256": candidate },
+            })
+        }
+        Kind::Declare => {
+            let mut told = body.clone();
+            told["reference"] = json!({ "identity": body["reference"] });
+            told
+        }
+        Kind::Probe => {
+            let standing = if body["met"] == true { "holds" } else { "does_not_hold" };
+            json!({ "require": body["require"], "conclusion": { "standing": standing } })
+        }
+        _ => body.clone(),
+    };
+    told["redacted_by"] = json!(by);
+    told["entry"] = json!(record.seq);
+    told
+}
+
+/// Whether the cell of an error had read files to be compared, and did not come to the verdict on them.
+fn attempted(log: &View, error: &Record) -> bool {
+    let of = |kind: Kind| log.records().filter(move |r| r.kind == kind && r.start == error.start && r.from.is_none());
+    of(Kind::Opened).filter(|r| !r.reads.is_empty()).count() > of(Kind::Verdict).count()
 }
 
 fn failure(log: &View, record: &Record) -> Value {
@@ -417,6 +471,8 @@ fn failure(log: &View, record: &Record) -> Value {
     let mut failure: Value = serde_json::from_str(&text).unwrap_or_else(|_| json!({ "kind": record.body["kind"] }));
     failure["entry"] = json!(record.seq);
     failure["wall"] = json!(record.wall);
+    failure["attempt"] = json!(attempted(log, record));
+    failure["redacted_by"] = json!(log.redacted_by(record.seq, "error"));
     failure
 }
 
@@ -433,9 +489,34 @@ fn access(reference: &Value) -> Vec<String> {
         .collect()
 }
 
+/// Checks each entry's link by its leaf hash, then hashes the leaves up to the root of RFC 6962: pair by pair, level by
+/// level, an odd one carried up as it is.
+const LEAVES: &str = r#"n=0; before=$(printf '%064d' 0); : > leaves
+while IFS= read -r line; do
+  case $line in
+    '{"v":'?',"seq":'$n',"prev":"'$before'",'*) ;;
+    *) echo "entry $n does not name the leaf hash of the entry before it" ;;
+  esac
+  before=$( (printf '\0'; printf '%s' "$line") | sha256sum | cut -c 1-64)
+  echo "$before" >> leaves; n=$((n+1))
+done < data/FOLDER/entries.jsonl
+while [ "$(wc -l < leaves)" -gt 1 ]; do
+  while read -r a; do
+    if read -r b; then (printf '\1'; printf '%s' "$a$b" | xxd -r -p) | sha256sum | cut -c 1-64; else echo "$a"; fi
+  done < leaves > above; mv above leaves
+done
+cat leaves; rm leaves
+"#;
+
+/// A name as it stands for itself in a command.
+fn in_a_shell(name: &str) -> String {
+    let plain = name.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-".contains(&b)) && !name.starts_with('-');
+    if plain { name.to_owned() } else { format!("'{}'", name.replace('\'', "'\\''")) }
+}
+
 /// Commands of stock tools only, and what each shows.
 fn verify_page(name: &str, dossier: &Path, log: &View, data: &[Data], notebook: Option<&String>) -> String {
-    let folder = dossier.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
+    let folder = in_a_shell(&dossier.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default());
     let mut page = format!(
         "# How to check this case\n\n\
          Nothing here needs to be executed to be checked. In the unpacked folder `{name}`:\n\n\
@@ -446,13 +527,18 @@ fn verify_page(name: &str, dossier: &Path, log: &View, data: &[Data], notebook: 
          \u{20}  `prev` is the leaf hash of the line before. The leaf hash of line N:\n\
          \u{20}  `(printf '\\0'; sed -n Np data/{folder}/entries.jsonl | tr -d '\\n') | sha256sum`.\n\
          \u{20}  The root over all of them (RFC 6962) stands in `data/{folder}/checkpoint` in base64, here in hexadecimal:\n\
-         \u{20}  `{}`.\n\
+         \u{20}  `{}`; the checkpoint gives the same by\n\
+         \u{20}  `sed -n 3p data/{folder}/checkpoint | base64 -d | od -An -v -tx1 | tr -d ' \\n'`.\n\
+         \u{20}  All leaves, each against the next, and then the root, need a shell and `xxd`; this prints nothing but the\n\
+         \u{20}  root, and takes some milliseconds for each entry:\n\n\
+         ```sh\n{LEAVES}```\n\n\
          3. **All of it at once, with the program:** `fascicolo verify CASE.zip`. It also compares the data files with the\n\
          \u{20}  digests in the log and the notebook's code cells and outputs with what ran and was recorded, and makes\n\
          \u{20}  report.html, ro-crate-metadata.json and this page again to compare them. The notebook's text cells are free\n\
-         \u{20}  text: nothing but the lists of step 1 binds them.\n",
+         \u{20}  text, for which no run vouches: the log binds them as they were when the case was exported.\n",
         log.size(),
         log.root_hex(),
+        LEAVES = LEAVES.replace("FOLDER", &folder),
     );
     page += "4. **Archives can read it.** `data/` is an RO-Crate; with `roc-validator` of PyPI:\n   \
              `rocrate-validator validate -p process-run-crate data`. Clients of C2SP logs read `data/log`.\n";
@@ -493,4 +579,16 @@ fn verify_page(name: &str, dossier: &Path, log: &View, data: &[Data], notebook: 
 /// A line about a file that does not travel.
 pub(super) fn left_out(path: &str, sha256: &str, because: &str) -> String {
     format!("- `{path}` SHA-256 `{sha256}`: {because}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::in_a_shell;
+
+    #[test]
+    fn a_name_in_a_command_is_one_word_whatever_it_holds() {
+        assert_eq!(in_a_shell("n-1.fascicolo"), "n-1.fascicolo");
+        assert_eq!(in_a_shell("my $(n)'s.fascicolo"), r"'my $(n)'\''s.fascicolo'");
+        assert_eq!(in_a_shell("-n"), "'-n'");
+    }
 }

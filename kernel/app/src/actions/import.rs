@@ -33,7 +33,8 @@ pub fn perform(
         Watching { what: "reading the files of the case".to_owned(), front, interrupt: session.interrupt.clone() };
     let path = session.resolve(zip);
     let unpacked = tempfile::tempdir().map_err(|e| io("a temporary folder cannot be made", e))?;
-    let opened = bundle::read(&path, unpacked.path(), &bundle::Limits::default())?;
+    let opened = bundle::read(&path, unpacked.path(), &bundle::Limits::default())
+        .map_err(|error| Failure::from(error).of_case(unpacked.path(), zip).of_case(&path, zip))?;
     bound::must_hold(zip, &opened, "imported")?;
     let log = Dossier::read(&opened.dossier)?;
     let into = into.map_or_else(|| PathBuf::from(&opened.name), Path::to_owned);
@@ -60,7 +61,14 @@ pub fn perform(
         ..Draft::new(Kind::Import)
     };
     place.mark(&mut draft);
-    let imported = session.import(&opened.dossier, &REPEATED, draft)?;
+    let imported = session.import(&opened.dossier, &REPEATED, draft).map_err(|failure| {
+        let mut failure = failure.of_case(&opened.dossier, zip).of_case(unpacked.path(), zip);
+        if failure.kind == "not_importable" {
+            failure.next =
+                "ask whoever exported it which of the two logs is theirs; nothing was changed here".to_owned();
+        }
+        failure
+    })?;
     for (name, file) in &files {
         let to = target.join(name);
         if !to.exists() {
@@ -73,6 +81,11 @@ pub fn perform(
     result["repeated"] = json!(imported.repeated.len());
     result["redacted"] = json!(imported.redacted);
     result["already"] = json!(imported.appended.is_none());
+    // One that a reader will want to look at: their last verdict, or else the last entry that counts here.
+    let of = |kinds: &[Kind]| log.records().rev().find(|r| r.from.is_none() && kinds.contains(&r.kind)).map(|r| r.seq);
+    let example = of(&[Kind::Verdict]).or_else(|| of(&REPEATED)).unwrap_or_default();
+    result["prefix"] = json!(super::entry::prefix(&session.dossier, log.origin()));
+    result["example"] = json!(example);
     result["dossier"] = json!({ "entry": imported.entry, "root": session.dossier.root_hex() });
     Ok(Done::shown("dossier_import", result))
 }

@@ -7,7 +7,9 @@ mod crate_metadata;
 mod criterion;
 mod declare;
 mod dossier;
+mod entry;
 mod export;
+mod faults;
 mod figures;
 mod files;
 mod import;
@@ -17,7 +19,7 @@ mod snapshot;
 mod standing;
 mod why;
 
-pub use bound::must_hold;
+pub use bound::{Bound, must_hold};
 pub use dossier::verify_case;
 pub use probe::STAGE_COMMAND as PROBE_STAGE;
 
@@ -95,6 +97,7 @@ pub fn perform(session: &mut Session, magic: &Magic, place: &Place, front: &dyn 
                     export::perform(
                         session,
                         &export::Request { output, notebook: notebook.as_deref(), data_limit_bytes },
+                        place,
                     )
                 }
                 DossierWhat::Status(_)
@@ -113,7 +116,7 @@ pub fn perform(session: &mut Session, magic: &Magic, place: &Place, front: &dyn 
                 }
             }
         }
-        Action::Help(args) => help(args.magic.as_deref()),
+        Action::Help(args) => help(&args.magic),
     }
 }
 
@@ -130,7 +133,7 @@ pub fn perform_reading(action: &Action, default_dossier: &Path, front: &dyn Fron
             let folders = folders_of(&path);
             Some(dossier::look(&args.what, &path, &Here { folders, session: None, watch: &watch }))
         }
-        Action::Help(args) => Some(help(args.magic.as_deref())),
+        Action::Help(args) => Some(help(&args.magic)),
         Action::Why(args) => Some(
             Dossier::read(default_dossier)
                 .map_err(Failure::from)
@@ -167,10 +170,12 @@ fn read(dossier: &Path) -> Option<View> {
     Dossier::read(dossier).ok()
 }
 
-fn help(magic: Option<&str>) -> Result<Done, Failure> {
-    let name = magic.unwrap_or_default();
-    match fascicolo_magics::help::page(magic) {
+fn help(words: &[String]) -> Result<Done, Failure> {
+    match fascicolo_magics::help::page(words) {
         Some(text) => Ok(Done::shown("help", json!({ "text": text }))),
-        None => Err(Failure::usage("unknown_magic", format!("there is no magic `{name}`"), "`%help` lists all magics")),
+        None => {
+            let what = format!("there is no page of help for `{}`", words.join(" "));
+            Err(Failure::usage("unknown_magic", what, "`%help` lists all magics"))
+        }
     }
 }

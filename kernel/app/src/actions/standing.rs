@@ -24,8 +24,9 @@ pub struct Here<'a> {
 
 /// The five answers about the notebook beside the case file, and which notebook that is.
 pub fn validity(log: &View, here: &Here<'_>) -> Value {
-    let path = validity::beside(log.path());
-    let (notebook, missing) = match read(&path) {
+    let beside = validity::beside(log.path());
+    let path = &beside.path;
+    let (notebook, missing) = match read(path) {
         Ok(notebook) => (Some(notebook), None),
         Err(why) => (None, Some(why)),
     };
@@ -37,11 +38,15 @@ pub fn validity(log: &View, here: &Here<'_>) -> Value {
         None => EnvironmentNow::NotAsked,
     };
     let mut result = validity::judge(log, &Presented { notebook: notebook.as_ref(), files, environment, here: true });
-    let saved = std::fs::metadata(&path).and_then(|about| about.modified()).ok();
+    let saved = std::fs::metadata(path).and_then(|about| about.modified()).ok();
     let saved = saved
         .map(|time| chrono::DateTime::<chrono::Utc>::from(time).to_rfc3339_opts(chrono::SecondsFormat::Secs, true));
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
-    result["notebook"] = json!({ "name": name, "saved": saved.filter(|_| missing.is_none()), "missing": missing });
+    let texts = notebook.as_ref().map(validity::texts).unwrap_or_default();
+    result["texts"] = texts.iter().map(|text| crate::session::mask(&text.name)).collect();
+    result["notebook"] = json!({
+        "name": name, "saved": saved.filter(|_| missing.is_none()), "missing": missing, "passed_over": beside.told(),
+    });
     result
 }
 
@@ -51,15 +56,12 @@ fn read(path: &Path) -> Result<Value, String> {
 }
 
 fn file_now(path: &str, sha256: &str, here: &Here<'_>) -> FileNow {
-    let full = match (path.strip_prefix("~/"), redaction::home()) {
-        (Some(rest), Some(home)) => home.join(rest),
-        // Where nothing is found the first folder is as good as any.
-        _ => {
-            let all = here.folders.iter().map(|folder| folder.join(path));
-            let there = all.clone().find(|full| full.exists());
-            there.or_else(|| all.into_iter().next()).unwrap_or_else(|| PathBuf::from(path))
-        }
-    };
+    // Where nothing is found the first folder is as good as any.
+    let full = below_home(path).unwrap_or_else(|| {
+        let all = here.folders.iter().map(|folder| folder.join(path));
+        let there = all.clone().find(|full| full.exists());
+        there.or_else(|| all.into_iter().next()).unwrap_or_else(|| PathBuf::from(path))
+    });
     if !full.exists() {
         return FileNow::Gone;
     }
@@ -68,6 +70,11 @@ fn file_now(path: &str, sha256: &str, here: &Here<'_>) -> FileNow {
         Ok(_) => FileNow::Changed,
         Err(failure) => FileNow::Unknown(failure.message),
     }
+}
+
+/// Where a path lies that the log gives as one below the home folder.
+fn below_home(path: &str) -> Option<PathBuf> {
+    Some(redaction::home()?.join(path.strip_prefix("~/")?))
 }
 
 /// A snapshot of now, of the interpreter that the earlier one looked into.
@@ -83,10 +90,7 @@ fn environment(log: &View, then: &Record, here: &Here<'_>) -> EnvironmentNow {
     match (executable(&then_read), executable(&found)) {
         (Some(then_asked), now) if now.as_ref() != Some(&then_asked) => {
             let own = here.session.as_deref() == Some(then.session.as_str());
-            let full = match (then_asked.strip_prefix("~/"), redaction::home()) {
-                (Some(rest), Some(home)) => home.join(rest),
-                _ => PathBuf::from(&then_asked),
-            };
+            let full = below_home(&then_asked).unwrap_or_else(|| PathBuf::from(&then_asked));
             if own {
                 return take(Some(full), &folder).map_or_else(EnvironmentNow::NotTaken, EnvironmentNow::Taken);
             }

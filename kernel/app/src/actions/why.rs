@@ -1,22 +1,21 @@
 //! `%why`: what a difference between two entries comes from, as far as the case file tells.
 //!
-//! It only reads. Start at [`look`]: `entry` finds the two, `outcome` tells what came of them, `conditions` under what,
+//! It only reads. Start at [`look`]: [`Entry`] finds the two, `outcome` tells what came of them, `conditions` under what,
 //! `table` says which of those things belong to software, inputs or running conditions, `attribution` concludes.
 
 mod asset;
 mod attribution;
 mod conditions;
-mod entry;
 mod outcome;
 mod rows;
 mod table;
 
 use super::Done;
+use super::entry::Entry;
 use crate::failure::Failure;
 use asset::Asset;
 use attribution::{Attribution, Gap, State};
 use conditions::Conditions;
-use entry::Entry;
 use fascicolo_dossier::View;
 use fascicolo_embeddings::{Columns, Watch};
 use fascicolo_magics::why::WhyArgs;

@@ -7,12 +7,13 @@
 
 mod outputs;
 
-use crate::actions::{self, stored};
+use crate::actions::{self, Bound, stored};
 use crate::failure::Failure;
 use crate::session::{Fact, Place, Session};
 use fascicolo_contract::Standing;
 use fascicolo_criterion::{Confinement, Fence};
 use fascicolo_dossier::{Dossier, Kind, View, bundle};
+use outputs::Judged;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::io::{IsTerminal, Write};
@@ -56,8 +57,9 @@ pub fn replay(args: &ReplayArgs, as_json: bool) -> Result<Standing, Failure> {
         }
     };
     let unpacked = tempfile::tempdir().map_err(io("a temporary folder cannot be made"))?;
-    let opened = bundle::read(&args.case, unpacked.path(), &bundle::Limits::default())?;
-    actions::must_hold(&args.case, &opened, "run")?;
+    let opened = bundle::read(&args.case, unpacked.path(), &bundle::Limits::default())
+        .map_err(|error| Failure::from(error).of_case(unpacked.path(), &args.case))?;
+    let bound = actions::must_hold(&args.case, &opened, "run")?;
     let data = opened.folder.join("data");
     let notebook = format!("{}.ipynb", opened.name);
     if !data.join(&notebook).is_file() {
@@ -73,16 +75,13 @@ pub fn replay(args: &ReplayArgs, as_json: bool) -> Result<Standing, Failure> {
         Failure::usage("no_such_policy", what, "correct the tag in the notebook and export it again")
     })?;
     let mut isolation = Isolation::here();
-    isolation.network = args.network || sources(&parsed).iter().any(|source| source.lines().any(is_dependency));
+    isolation.network = args.network || cells.iter().any(|judged| judged.cell.source.lines().any(is_dependency));
     if !as_json {
-        say_plan(&parsed, &cells, &log, &isolation);
+        let plan = plan(&cells, &log, &bound, &isolation, &args.into);
+        crate::cli::print_result("replay_plan", &json!({ "text": plan }), false);
     }
-    if !args.yes && !agreed() {
-        return Err(Failure::refused(
-            "not_agreed",
-            "a replay executes the code of the case, and nobody agreed to that",
-            "read what would run, then answer y, or give --yes",
-        ));
+    if !args.yes {
+        agreed(as_json)?;
     }
     let folder = empty(&args.into)?;
     let dossier_name = opened.dossier.file_name().map(ToOwned::to_owned).unwrap_or_default();
@@ -136,7 +135,8 @@ fn verdicts(log: &View) -> BTreeMap<String, Value> {
         let candidate =
             record.reads.iter().find(|f| f.role == "candidate").map(|f| f.sha256.as_str()).unwrap_or_default();
         let criterion = record.body["criterion"].as_str().unwrap_or_default();
-        let figures = stored(log, record.seq).map(|result| result["figures"].clone()).unwrap_or_default();
+        // Of a redacted verdict only the word is still there to be compared with.
+        let figures = stored(log, record.seq).ok().map(|result| result["figures"].clone());
         let key = format!("{criterion} on {}", candidate.get(..12).unwrap_or(candidate));
         last.insert(key, json!({ "verdict": record.body["verdict"], "figures": figures }));
     }
@@ -151,7 +151,9 @@ fn differences(before: &BTreeMap<String, Value>, after: &BTreeMap<String, Value>
             Some(again) if again["verdict"] != value["verdict"] => {
                 found.push(format!("{key}: {} then, {} now", value["verdict"], again["verdict"]));
             }
-            Some(again) if again["figures"] != value["figures"] => found.push(format!("{key}: other figures")),
+            Some(again) if !value["figures"].is_null() && again["figures"] != value["figures"] => {
+                found.push(format!("{key}: other figures"))
+            }
             Some(_) => {}
         }
     }
@@ -181,6 +183,14 @@ impl Isolation {
         readable.extend(std::env::current_exe().ok());
         readable.extend(interpreter());
         readable.retain(|path| path.exists());
+        // Each place once, and none below another.
+        let all = readable.clone();
+        let mut at = 0;
+        readable.retain(|path| {
+            at += 1;
+            let earlier = all[..at - 1].contains(path);
+            !earlier && !all.iter().any(|other| other != path && path.starts_with(other))
+        });
         Isolation { readable, rustup, network: false }
     }
 }
@@ -200,45 +210,46 @@ fn interpreter() -> Vec<PathBuf> {
     text.lines().map(PathBuf::from).filter(|path| path.is_absolute()).chain(shims).collect()
 }
 
-fn sources(notebook: &Value) -> Vec<String> {
-    let code = notebook["cells"].as_array().into_iter().flatten().filter(|cell| cell["cell_type"] == "code");
-    code.map(crate::runner::source).filter(|source| !source.trim().is_empty()).collect()
-}
-
 fn is_dependency(line: &str) -> bool {
     line.trim_start().starts_with(":dep")
 }
 
-fn say_plan(notebook: &Value, cells: &[outputs::Cell], log: &View, isolation: &Isolation) {
-    let line = |text: &str| crate::cli::print_line(text);
-    line("this would run, in an empty folder:");
-    let sources = sources(notebook);
-    for (cell, source) in cells.iter().zip(&sources) {
-        line(&format!("  code cell {}; {}", cell.number, cell.policy.words()));
-        for magic in source.lines().filter(|line| line.starts_with('%')) {
-            line(&format!("    {magic}"));
+/// What would run, with what, and what is missing: all that somebody needs who is asked to agree.
+fn plan(cells: &[Judged], log: &View, bound: &Bound, isolation: &Isolation, into: &Path) -> String {
+    let mut lines = vec!["this would run, in an empty folder:".to_owned()];
+    for Judged { cell, policy, .. } in cells {
+        if cell.is_redacted() {
+            lines.push(format!(
+                "  code cell {} was redacted: nothing of it runs, and what it gave cannot come out",
+                cell.number
+            ));
+            continue;
         }
-        let rust = source
-            .lines()
-            .filter(|l| !l.starts_with('%') && !l.trim().is_empty() && !l.trim_start().starts_with("//"))
-            .count();
-        if rust > 0 && !source.lines().any(|line| line.starts_with("%%")) {
-            line(&format!("    {rust} lines of Rust, with the rights of this user"));
-        }
-        for dependency in source.lines().filter(|line| is_dependency(line)) {
-            line(&format!("    {dependency} (fetched from the network)"));
+        let rust = if outputs::has_rust(&cell.source) { ", Rust with the rights of this user" } else { "" };
+        lines.push(format!("  code cell {}{rust}; {}", cell.number, policy.words()));
+        for line in cell.source.lines().filter(|line| !line.trim().is_empty()) {
+            let fetched = if is_dependency(line) { "    (fetched from the network)" } else { "" };
+            lines.push(format!("    {line}{fetched}"));
         }
     }
-    line(&format!("criteria, in a sandbox without files: {}", or_none(&criteria(log))));
-    let interpreters = interpreters(&sources);
-    line(&format!("interpreters: {}", or_none(&interpreters)));
-    line(match isolation.network {
-        true => "network: open",
-        false => "network: closed (TCP)",
-    });
+    if !bound.unbound.is_empty() {
+        lines.push("not bound by the log, so that nothing shows that it is what ran before:".to_owned());
+        lines.extend(bound.unbound.iter().map(|what| format!("  {what}")));
+    }
+    if !bound.absent.is_empty() {
+        lines.push("named by the log and not in the case, so that a cell that reads it fails:".to_owned());
+        lines.extend(bound.absent.iter().map(|(path, sha256, why)| format!("  {path} (SHA-256 {sha256}): {why}")));
+    }
+    lines.push(format!("criteria, in a sandbox without files: {}", or_none(&criteria(log))));
+    let sources: Vec<&str> = cells.iter().map(|judged| judged.cell.source.as_str()).collect();
+    lines.push(format!("interpreters: {}", or_none(&interpreters(&sources))));
+    lines.push(if isolation.network { "network: open" } else { "network: closed (TCP)" }.to_owned());
     let readable: Vec<String> = isolation.readable.iter().map(|path| path.display().to_string()).collect();
-    line(&format!("it may read: {}", readable.join(", ")));
-    line(&format!("and of the environment: {}", PASSED_ON.join(", ")));
+    lines.push(format!("it may read: {}", readable.join(", ")));
+    lines.push(format!("it may write: {} and what is below it, and devices in /dev", into.display()));
+    lines.push("both are enforced where the system has Landlock; the result says whether it was".to_owned());
+    lines.push(format!("and of the environment: {}", PASSED_ON.join(", ")));
+    lines.join("\n")
 }
 
 fn or_none(items: &[String]) -> String {
@@ -256,7 +267,7 @@ fn criteria(log: &View) -> Vec<String> {
 }
 
 /// Interpreters that cells name, and the one that a snapshot would look into.
-fn interpreters(sources: &[String]) -> Vec<String> {
+fn interpreters(sources: &[&str]) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     for line in sources.iter().flat_map(|source| source.lines()).filter(|line| line.starts_with('%')) {
         let words: Vec<&str> = line.split_whitespace().collect();
@@ -272,14 +283,27 @@ fn interpreters(sources: &[String]) -> Vec<String> {
     found
 }
 
-fn agreed() -> bool {
+/// Asks whoever sits there.
+fn agreed(as_json: bool) -> Result<(), Failure> {
+    let refused = |what: &str, next: &str| Err(Failure::refused("not_agreed", what, next));
     if !std::io::stdin().is_terminal() {
-        return false;
+        let next = match as_json {
+            true => "read what would run, which the same command without --json lists, then add --yes",
+            false => "read what would run, listed above, then add --yes",
+        };
+        return refused(
+            "nothing was run: a replay executes the code of the case, and there is no terminal at which somebody could agree \
+             to that; an answer through a pipe, as by `echo y |`, is not taken",
+            next,
+        );
     }
     let _ = write!(std::io::stdout(), "run it? [y/N] ");
     let _ = std::io::stdout().flush();
     let mut answer = String::new();
-    std::io::stdin().read_line(&mut answer).is_ok() && matches!(answer.trim(), "y" | "Y" | "yes")
+    if std::io::stdin().read_line(&mut answer).is_ok() && matches!(answer.trim(), "y" | "Y" | "yes") {
+        return Ok(());
+    }
+    refused("nothing was run: it was not agreed to", "answer y to run it, or give --yes")
 }
 
 fn empty(folder: &Path) -> Result<PathBuf, Failure> {

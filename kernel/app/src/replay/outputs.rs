@@ -4,10 +4,11 @@
 //! tag, what Rust code printed and gave is compared exactly; what a magic showed is not compared as text, which holds
 //! times and roots, but by its verdict and figures.
 
+use crate::validity::{self, Cell, Run, Same};
 use base64::Engine;
-use fascicolo_dossier::{Kind, Record, View};
+use fascicolo_dossier::View;
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// How the outputs of a cell must agree.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -28,9 +29,8 @@ impl Policy {
     /// The policy that a cell's tags declare, or the one that goes for what it holds.
     /// # Errors
     /// A tag that is none, as a sentence.
-    pub fn of(cell: &Value, source: &str) -> Result<Policy, String> {
-        let tags = cell["metadata"]["tags"].as_array().into_iter().flatten().filter_map(Value::as_str);
-        let declared: Vec<&str> = tags.filter_map(|tag| tag.strip_prefix("fascicolo:")).collect();
+    pub fn of(tags: &[impl AsRef<str>], source: &str) -> Result<Policy, String> {
+        let declared: Vec<&str> = tags.iter().filter_map(|tag| tag.as_ref().strip_prefix("fascicolo:")).collect();
         let [declared] = declared.as_slice() else {
             return match declared.len() {
                 0 => Ok(if has_rust(source) { Policy::Exact } else { Policy::Verdicts }),
@@ -71,94 +71,78 @@ impl Policy {
     }
 }
 
-fn has_rust(source: &str) -> bool {
+/// Whether a cell holds more than magics and comments.
+pub fn has_rust(source: &str) -> bool {
     fascicolo_magics::split(source).is_ok_and(|cell| !cell.rust.trim().is_empty())
 }
 
-/// A code cell of the notebook, as far as a comparison needs it.
-pub struct Cell {
-    /// Its place among the code cells, from 1.
-    pub number: usize,
-    id: Option<String>,
-    executed: Option<u64>,
-    /// Bundles that its magics show before its Rust code shows any.
-    magics: usize,
+/// A code cell of the notebook, and how it is compared.
+pub struct Judged {
+    /// The cell.
+    pub cell: Cell,
     /// How its outputs must agree.
     pub policy: Policy,
+    /// Bundles that its magics show before its Rust code shows any.
+    magics: usize,
 }
 
-/// The code cells of a notebook that hold anything.
+/// The code cells of a notebook that run.
 /// # Errors
 /// Which cell declares what is no policy.
-pub fn cells(notebook: &Value) -> Result<Vec<Cell>, String> {
-    let code = notebook["cells"].as_array().into_iter().flatten().filter(|cell| cell["cell_type"] == "code");
-    let filled = code.map(|cell| (cell, crate::runner::source(cell))).filter(|(_, source)| !source.trim().is_empty());
-    filled
-        .enumerate()
-        .map(|(at, (cell, source))| {
-            let policy = Policy::of(cell, &source).map_err(|what| format!("code cell {}: {what}", at + 1))?;
-            Ok(Cell {
-                number: at + 1,
-                id: cell["id"].as_str().map(str::to_owned),
-                executed: cell["execution_count"].as_u64(),
-                magics: fascicolo_magics::split(&source).map_or(0, |cell| cell.magics.len()),
-                policy,
-            })
-        })
-        .collect()
+pub fn cells(notebook: &Value) -> Result<Vec<Judged>, String> {
+    let judged = |cell: Cell| {
+        let policy =
+            Policy::of(&cell.tags, &cell.source).map_err(|what| format!("code cell {}: {what}", cell.number))?;
+        let magics = fascicolo_magics::split(&cell.source).map_or(0, |split| split.magics.len());
+        Ok(Judged { cell, policy, magics })
+    };
+    validity::cells(notebook).into_iter().map(judged).collect()
 }
 
 /// What each cell showed then and now: one record for each, with `differs` if they do not agree.
-pub fn compare(cells: &[Cell], then: &View, now: &View) -> Vec<Value> {
-    let one = |cell: &Cell| {
-        let told =
-            |differs: Option<String>| json!({ "cell": cell.number, "policy": cell.policy.words(), "differs": differs });
-        if matches!(cell.policy, Policy::Ignore | Policy::Verdicts) {
+pub fn compare(cells: &[Judged], then: &View, now: &View) -> Vec<Value> {
+    let repeated = validity::repeated_counts(cells.iter().map(|judged| &judged.cell));
+    let none = BTreeSet::new();
+    let (runs_then, runs_now) = (validity::runs(then), validity::runs(now));
+    let one = |judged: &Judged| {
+        let cell = &judged.cell;
+        let told = |differs: Option<String>| json!({ "cell": cell.number, "policy": judged.policy.words(), "differs": differs });
+        if matches!(judged.policy, Policy::Ignore | Policy::Verdicts) {
             return told(None);
         }
-        match (shown(then, cell, cell.executed), shown(now, cell, Some(cell.number as u64))) {
+        let of_then = |run: &&Run<'_>| Same { here: false, repeated: &repeated }.cell(cell, run);
+        // This time the cells were numbered as they stand.
+        let count = u32::try_from(cell.number).ok();
+        let of_now = |run: &&Run<'_>| Same { here: true, repeated: &none }.numbered(cell, count, run);
+        let (was, is) = (runs_then.iter().rev().find(of_then), runs_now.iter().rev().find(of_now));
+        match (was.and_then(|run| shown(then, judged, run)), is.and_then(|run| shown(now, judged, run))) {
             (None, _) => told(Some("it did not run then, so there is nothing to compare with".to_owned())),
             (_, None) => told(Some("it did not run this time".to_owned())),
-            (Some(Err(what)), _) => told(Some(format!("what it showed then {what}"))),
-            (_, Some(Err(what))) => told(Some(format!("what it showed now {what}"))),
-            (Some(Ok(then)), Some(Ok(now))) => told(differs(cell.policy, &then, &now)),
+            (Some(Err(what)), _) => told(Some(format!("what it showed then: {what}"))),
+            (_, Some(Err(what))) => told(Some(format!("what it showed now: {what}"))),
+            (Some(Ok(then)), Some(Ok(now))) => told(differs(judged.policy, &then, &now)),
         }
     };
     cells.iter().map(one).collect()
 }
 
 /// What a cell showed: by stream, or by number and MIME type.
-type Shown = BTreeMap<String, String>;
+type Texts = BTreeMap<String, String>;
 
-/// What its last run showed. Known by the notebook's id of the cell, else by the number shown beside it.
-fn shown(log: &View, cell: &Cell, executed: Option<u64>) -> Option<Result<Shown, String>> {
-    let by_id = |r: &&Record| r.cell.as_ref().is_some_and(|c| c.id.is_some() && c.id == cell.id);
-    let by_number = |r: &&Record| r.cell.as_ref().is_some_and(|c| c.id.is_none() && Some(u64::from(c.n)) == executed);
-    let starts = || log.records().rev().filter(|r| r.kind == Kind::Start);
-    let start = starts().find(by_id).or_else(|| starts().find(by_number))?;
-    let end = log.records().find(|r| r.start == Some(start.seq) && matches!(r.kind, Kind::End | Kind::Error))?;
-    let mut shown = Shown::new();
-    for field in end.committed.keys() {
-        // Progress and notices on standard error come and go.
-        let key = match field.strip_prefix("output.").and_then(|rest| rest.split_once('.')) {
-            Some((number, mime)) => match number.parse::<usize>() {
-                Ok(number) if number >= cell.magics => format!("output {} {mime}", number - cell.magics),
-                _ => continue,
-            },
-            None if field == "stdout" => "stdout".to_owned(),
-            None => continue,
-        };
-        match log.value(end.seq, field) {
-            Ok(Some(value)) => shown.insert(key, value),
-            Ok(None) => return Some(Err("was redacted".to_owned())),
-            Err(error) => return Some(Err(format!("cannot be read: {error}"))),
-        };
-    }
-    Some(Ok(shown))
+/// What a run showed; `None` if its end is not in the log. Progress and notices on standard error come and go.
+fn shown(log: &View, judged: &Judged, run: &Run<'_>) -> Option<Result<Texts, String>> {
+    let shown = validity::recorded(log, run.end?);
+    Some(shown.map(|shown| {
+        let of_rust = shown.bundles.into_iter().skip(judged.magics).enumerate();
+        let forms = of_rust
+            .flat_map(|(n, forms)| forms.into_iter().map(move |(mime, text)| (format!("output {n} {mime}"), text)));
+        let stdout = Some(("stdout".to_owned(), shown.stdout)).filter(|(_, text)| !text.is_empty());
+        forms.chain(stdout).collect()
+    }))
 }
 
-fn differs(policy: Policy, then: &Shown, now: &Shown) -> Option<String> {
-    let pictures = |shown: &Shown| shown.keys().filter(|key| key.ends_with("image/png")).count();
+fn differs(policy: Policy, then: &Texts, now: &Texts) -> Option<String> {
+    let pictures = |shown: &Texts| shown.keys().filter(|key| key.ends_with("image/png")).count();
     if matches!(policy, Policy::Image(_)) && pictures(then) == 0 {
         return Some("it showed no picture of the type image/png then".to_owned());
     }
@@ -364,7 +348,7 @@ mod tests {
 
     #[test]
     fn a_tag_declares_how_a_cell_must_agree_and_a_wrong_one_is_told() {
-        let of = |tags: &[&str], source: &str| Policy::of(&json!({ "metadata": { "tags": tags } }), source);
+        let of = |tags: &[&str], source: &str| Policy::of(tags, source);
         assert_eq!(of(&["parameters"], "1 + 1"), Ok(Policy::Exact));
         assert_eq!(of(&[], "%snapshot"), Ok(Policy::Verdicts));
         assert_eq!(of(&["fascicolo:tolerance=1e-6", "x"], "1.0"), Ok(Policy::Tolerance(1e-6)));

@@ -109,7 +109,12 @@ impl Same<'_> {
 
     /// Whether the run is one of this cell.
     pub fn cell(&self, cell: &Cell, run: &Run<'_>) -> bool {
-        match (&cell.id, run.id, cell.count) {
+        self.numbered(cell, cell.count, run)
+    }
+
+    /// The same, of a cell beside which another number is shown than the notebook has.
+    pub fn numbered(&self, cell: &Cell, count: Option<u32>, run: &Run<'_>) -> bool {
+        match (&cell.id, run.id, count) {
             (Some(own), Some(id), _) => own == id,
             (_, _, Some(count)) if self.repeated.contains(&count) => count == run.n && self.source(cell, run),
             (_, _, Some(count)) => count == run.n,
@@ -180,6 +185,14 @@ pub fn compare(log: &View, shown: &Shown, end: &Record, same: &Same<'_>) -> Comp
         return Compared::Unknown("its streams are longer than what the log keeps of them".to_owned());
     }
     Compared::Same
+}
+
+/// What the end of a run recorded as shown, as far as the log keeps it.
+///
+/// # Errors
+/// Which part of it nobody can tell, and why, as words that follow a name.
+pub fn recorded(log: &View, end: &Record) -> Result<Shown, String> {
+    Recorded::read(log, end).map(|recorded| recorded.shown)
 }
 
 /// What the end of a run recorded as shown.

@@ -122,8 +122,8 @@ pub fn criterion(v: &Value) -> Doc {
 
 pub fn calibration(v: &Value) -> Doc {
     let runs = list(v, "runs");
-    let about =
-        format!("criterion {}, {} runs against reference {}", text(v, "name"), runs.len(), text(v, "reference.name"));
+    let counted = if runs.len() == 1 { "1 run".to_owned() } else { format!("{} runs", runs.len()) };
+    let about = format!("criterion {}, {counted} against reference {}", text(v, "name"), text(v, "reference.name"));
     let mut doc = Doc::titled("CALIBRATION", Tone::Plain, about);
     let row = |f: &Value| ["name", "least", "median", "most", "unit"].map(|key| text(f, key)).to_vec();
     let rows = list(v, "figures").iter().map(row).collect();
@@ -150,7 +150,8 @@ pub fn calibration(v: &Value) -> Doc {
 
 /// On how many repeats of the reference the criterion was looked at before.
 fn calibrated(v: &Value) -> String {
-    let one = |c: &Value| format!("on {} repeats (entry {})", count(c, "runs"), text(c, "entry"));
+    let repeats = |c: &Value| if count(c, "runs") == "1" { "repeat" } else { "repeats" };
+    let one = |c: &Value| format!("on {} {} (entry {})", count(c, "runs"), repeats(c), text(c, "entry"));
     match at(v, "calibrated") {
         Some(Value::Array(all)) if !all.is_empty() => all.iter().map(one).collect::<Vec<_>>().join(", "),
         Some(Value::Array(_)) => "on no repeat of the reference".to_owned(),

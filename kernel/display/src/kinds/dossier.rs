@@ -41,6 +41,7 @@ pub fn status(v: &Value) -> Doc {
     }
     if let Some(badge) = badge {
         doc.say("Does the notebook still stand for what ran?");
+        doc.blocks.extend(at(badge, "notebook").and_then(validity::passed_over));
         validity::answers(badge, &mut doc);
     }
     doc
@@ -55,8 +56,9 @@ fn sizes(v: &Value) -> String {
         parts.extend(bytes(key).filter(|n| *n > 0).map(|n| format!("{name} {}", readable(n))));
     }
     let growth: Vec<u64> = list(v, "sizes.growth").iter().filter_map(|g| at(g, "blobs_bytes")?.as_u64()).collect();
-    if growth.len() > 1 {
-        let growth: Vec<String> = growth.into_iter().map(readable).collect();
+    if growth.len() > 1 && growth.iter().any(|bytes| *bytes > 0) {
+        let one = |bytes| if bytes == 0 { "nothing".to_owned() } else { readable(bytes) };
+        let growth: Vec<String> = growth.into_iter().map(one).collect();
         parts.push(format!("blobs grew in the last sessions by {}", growth.join(", ")));
     }
     if let Some(unnamed) = bytes("unnamed_bytes").filter(|n| *n > 0) {
@@ -77,9 +79,14 @@ fn readable(bytes: u64) -> String {
     if unit == "B" { format!("{bytes} B") } else { format!("{value:.1} {unit}") }
 }
 
+/// A tick is for a pass that counts.
 fn mark(verdict: &Value) -> Mark {
+    let counts = flag(verdict, "post_hoc") == Some(false) && !super::verdict::of_itself(verdict);
+    if at(verdict, "redacted_by").is_some() {
+        return Mark::Open;
+    }
     match verdict.as_str().or_else(|| verdict.get("verdict").and_then(Value::as_str)) {
-        Some("pass") => Mark::Passed,
+        Some("pass") if counts => Mark::Passed,
         Some("fail") => Mark::Failed,
         _ => Mark::Open,
     }
@@ -90,10 +97,14 @@ fn one_verdict(verdict: &Value) -> String {
     if !verdict.is_object() {
         return scalar(verdict);
     }
-    let mut out = match flag(verdict, "explore") {
-        Some(true) => "explored, no verdict".to_owned(),
-        _ => text(verdict, "verdict"),
+    let mut out = match (flag(verdict, "explore"), maybe(verdict, "redacted_by")) {
+        (_, Some(by)) => format!("redacted by entry {by}"),
+        (Some(true), None) => "explored, no verdict".to_owned(),
+        (_, None) => text(verdict, "verdict"),
     };
+    if super::verdict::of_itself(verdict) {
+        out.push_str(", of the reference with itself");
+    }
     if flag(verdict, "post_hoc") == Some(true) {
         out.push_str(if flag(verdict, "post_hoc_accepted") == Some(true) {
             " (POST HOC, accepted)"
@@ -108,7 +119,8 @@ fn one_verdict(verdict: &Value) -> String {
         let parameters = maybe(verdict, "parameters").map(|p| format!(" ({p})")).unwrap_or_default();
         out.push_str(&format!(", by {criterion}{parameters}"));
     }
-    match (maybe(verdict, "expect").as_deref(), flag(verdict, "met"), flag(verdict, "explore")) {
+    let hidden = at(verdict, "redacted_by").is_some();
+    match (maybe(verdict, "expect").filter(|_| !hidden).as_deref(), flag(verdict, "met"), flag(verdict, "explore")) {
         (Some(expected), Some(false), Some(false) | None) => out.push_str(&format!(", not as expected ({expected})")),
         (Some(expected), Some(true), Some(false) | None) if expected != "pass" => out.push_str(", as expected"),
         _ => {}
@@ -192,6 +204,12 @@ pub fn replay(v: &Value) -> Doc {
 
 pub fn exported(v: &Value) -> Doc {
     let mut doc = Doc::titled("EXPORTED", Tone::Good, text(v, "output"));
+    doc.blocks.extend(validity::passed_over(v));
+    // It travels under the case's name, whatever it is called here.
+    let taken = match (maybe(v, "taken"), maybe(v, "notebook")) {
+        (Some(taken), Some(name)) if taken != name => format!(" (made of {taken})"),
+        _ => String::new(),
+    };
     doc.facts(vec![
         Fact::new("files", count(v, "files")),
         Fact::new("size", format!("{} bytes", count(v, "bytes"))),
@@ -200,8 +218,8 @@ pub fn exported(v: &Value) -> Doc {
             maybe(v, "notebook").map_or_else(
                 || "none was found beside the case file".to_owned(),
                 |name| match maybe(v, "validity") {
-                    Some(says) => format!("{name}, {says}"),
-                    None => name,
+                    Some(says) => format!("{name}, {says}{taken}"),
+                    None => format!("{name}{taken}"),
                 },
             ),
         ),
@@ -240,18 +258,36 @@ pub fn imported(v: &Value) -> Doc {
         "It was verified and nothing of it was executed. Its reference, criteria and seals count here from now on; a \
          candidate that was opened here before is post hoc under them.",
     );
+    if let (Some(prefix), Some(example)) = (maybe(v, "prefix"), maybe(v, "example")) {
+        doc.say(format!(
+            "Its entries are named with {prefix}/ before their number: `%dossier show --entry {prefix}/{example}` shows one, \
+             and `%why {prefix}/{example} NUMBER` compares it with an entry of this case file."
+        ));
+    }
+    doc.say("Next: `%snapshot` and `%probe` here, before the candidate is opened; then `%compare`.");
     doc
 }
 
 pub fn collected(v: &Value) -> Doc {
-    let about = format!("{} contents that no entry names, {} bytes", count(v, "files"), count(v, "bytes"));
-    Doc::titled("REMOVED", Tone::Plain, about)
+    let what = match at(v, "files").and_then(Value::as_u64) {
+        Some(0) => "nothing: every content is named by an entry".to_owned(),
+        Some(1) => format!("1 content that no entry names, {} bytes", count(v, "bytes")),
+        _ => format!("{} contents that no entry names, {} bytes", count(v, "files"), count(v, "bytes")),
+    };
+    let mut doc = Doc::titled("REMOVED", Tone::Plain, what);
+    doc.say(
+        "It looked below blobs/sha256 only. The log, what its entries name, disclosures, signatures and imported cases stay; \
+         blobs/tmp, where interrupted writes leave files, was emptied when this session opened the case file.",
+    );
+    doc
 }
 
 /// One entry, with everything that is disclosed of it.
 pub fn entry(v: &Value) -> Doc {
-    let mut doc = Doc::titled(format!("ENTRY {}", text(v, "seq")), Tone::Plain, text(v, "kind"));
-    let mut facts: Vec<Fact> = ["wall", "session", "cell", "start", "status"]
+    let name =
+        maybe(v, "name").map_or_else(|| format!("ENTRY {}", text(v, "seq")), |name| name.replacen("entry", "ENTRY", 1));
+    let mut doc = Doc::titled(name, Tone::Plain, text(v, "kind"));
+    let mut facts: Vec<Fact> = ["wall", "session", "cell", "start", "status", "repeats"]
         .iter()
         .filter_map(|key| Some(Fact::new(*key, maybe(v, key)?)))
         .collect();
@@ -265,7 +301,11 @@ pub fn entry(v: &Value) -> Doc {
     }
     for value in list(v, "values") {
         doc.say(format!("{}:", text(value, "field")));
-        let shown = maybe(value, "value").unwrap_or_else(|| "(redacted)".to_owned());
+        let shown = match (maybe(value, "value"), maybe(value, "redacted_by")) {
+            (Some(value), _) => value,
+            (None, Some(by)) => format!("(redacted by entry {by})"),
+            (None, None) => "(redacted)".to_owned(),
+        };
         doc.blocks.push(Block::Verbatim(shown));
     }
     doc
@@ -282,13 +322,9 @@ pub fn verification(v: &Value) -> Doc {
         None => ("RESULT NOT RECORDED", Tone::Plain),
     };
     let mut doc = Doc::titled(word, tone, format!("{} entries", count(v, "entries")));
-    let faults = list(v, "faults").iter().map(|fault| {
-        let what = maybe(fault, "what").unwrap_or_else(|| scalar(fault));
-        let entry = maybe(fault, "entry").map(|entry| format!("entry {entry}"));
-        let place = entry.into_iter().chain(maybe(fault, "file")).collect::<Vec<_>>().join(", ");
-        Item::new(Mark::Failed, if place.is_empty() { what } else { format!("{place}: {what}") })
-    });
-    doc.items(faults.collect());
+    let texts = list(v, "text_cells");
+    doc.blocks.extend(validity::free_text(texts.len(), texts, maybe(v, "texts_bound")).map(Block::Say));
+    doc.items(faults(list(v, "faults")));
     let mut facts = vec![Fact::digest("root", text(v, "root"))];
     if holds == Some(true) {
         facts.push(Fact::new("unproved tail", unproved(v)));
@@ -363,6 +399,39 @@ pub fn verification(v: &Value) -> Doc {
     }
     doc
 }
+
+/// Each cause, and how many more faults come from it, by their files.
+fn faults(all: &[Value]) -> Vec<Item> {
+    let follows = |fault: &Value| at(fault, "follows").and_then(Value::as_u64).and_then(|n| usize::try_from(n).ok());
+    let causes = all.iter().enumerate().filter(|(_, fault)| follows(fault).is_none_or(|n| n >= all.len()));
+    let one = |(place, fault): (usize, &Value)| {
+        let what = maybe(fault, "what").unwrap_or_else(|| scalar(fault));
+        let entry = maybe(fault, "entry").map(|entry| format!("entry {entry}"));
+        let where_ = entry.into_iter().chain(maybe(fault, "file")).collect::<Vec<_>>().join(", ");
+        let mut item = Item::new(Mark::Failed, if where_.is_empty() { what } else { format!("{where_}: {what}") });
+        let mut files: Vec<(String, u64)> = Vec::new();
+        for more in all.iter().filter(|more| follows(more) == Some(place)) {
+            let file = text(more, "file");
+            match files.iter_mut().find(|(other, _)| *other == file) {
+                Some((_, n)) => *n += 1,
+                None => files.push((file, 1)),
+            }
+        }
+        let total: u64 = files.iter().map(|(_, n)| n).sum();
+        if total > 0 {
+            let named =
+                files.iter().take(FILES).map(|(file, n)| if *n > 1 { format!("{file} ({n})") } else { file.clone() });
+            let named = named.collect::<Vec<_>>().join(", ");
+            let rest = if files.len() > FILES { ", …" } else { "" };
+            item.lines.push(format!("and {total} more of the same cause, as far as can be told: {named}{rest}"));
+        }
+        item
+    };
+    causes.map(one).collect()
+}
+
+/// Files that are named behind a cause.
+const FILES: usize = 6;
 
 /// Entries that no checkpoint covers yet.
 fn unproved(v: &Value) -> String {

@@ -9,15 +9,21 @@ mod general;
 mod probe;
 mod structure;
 pub mod validity;
-mod verdict;
+pub mod verdict;
 mod why;
 
 use serde_json::Value;
 
 use crate::doc::Doc;
+use crate::field::at;
 
 /// What to show of a record, or nothing if this version does not know its kind.
+///
+/// A record that says `redacted_by`, the entry that took it out, is shown as redacted, whatever its kind.
 pub fn document(kind: &str, result: &Value) -> Option<Doc> {
+    if at(result, "redacted_by").is_some() {
+        return Some(general::redacted(result));
+    }
     Some(match kind {
         "verdict" => verdict::document(result),
         "reference" => declared::reference(result),
@@ -37,7 +43,7 @@ pub fn document(kind: &str, result: &Value) -> Option<Doc> {
         "dossier_entry" => dossier::entry(result),
         "dossier_verify" => dossier::verification(result),
         "why" => why::document(result),
-        "help" => general::help(result),
+        "help" | "replay_plan" => general::help(result),
         "error" => general::error(result),
         _ => return None,
     })

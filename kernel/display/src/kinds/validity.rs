@@ -3,13 +3,32 @@
 use serde_json::Value;
 
 use crate::doc::{Block, Doc, Fact, Item, Mark, Tone};
-use crate::field::{NOT_RECORDED, at, list, maybe, scalar, text};
+use crate::field::{NOT_RECORDED, at, flag, list, maybe, scalar, text};
 
 /// Pieces of an answer that are shown one by one.
 const PIECES: usize = 8;
 
-/// Said wherever the badge is shown.
-const FREE_TEXT: &str = "Text cells are free text: the log does not bind them.";
+/// Text cells that are named one by one.
+const NAMED: usize = 5;
+
+/// That no run stands behind what text cells say; said wherever the badge or the integrity is shown.
+/// `bound`: the entry that binds them as they were exported.
+pub fn free_text(count: usize, names: &[Value], bound: Option<String>) -> Option<String> {
+    let cells = match count {
+        0 => return None,
+        1 => "1 text cell is free text".to_owned(),
+        n => format!("{n} text cells are free text"),
+    };
+    let named: Vec<String> = names.iter().take(NAMED).map(scalar).collect();
+    let more = if names.len() > NAMED { format!(", and {} more", names.len() - NAMED) } else { String::new() };
+    let named = if named.is_empty() { String::new() } else { format!(": {}{more}", named.join(", ")) };
+    Some(match bound {
+        Some(entry) => {
+            format!("{cells}, which no run vouches for; the log binds it as exported, by entry {entry}{named}.")
+        }
+        None => format!("{cells}, which no run vouches for and the log does not bind{named}."),
+    })
+}
 
 /// What a question asks, as a statement that an answer finds to hold or not.
 fn asked(question: &str) -> &str {
@@ -59,6 +78,13 @@ pub fn fact(v: &Value) -> Fact {
     Fact::new("notebook", format!("{says}{notebook}"))
 }
 
+/// That another notebook stands there which was not looked at.
+pub fn passed_over(v: &Value) -> Option<Block> {
+    let name = maybe(v, "passed_over.name")?;
+    let says = format!("{name} was passed over: {}.", text(v, "passed_over.because"));
+    Some(if flag(v, "passed_over.usual") == Some(true) { Block::Say(says) } else { Block::Alarm(says) })
+}
+
 /// The answers, one below the other, and what none of them covers.
 pub fn answers(v: &Value, doc: &mut Doc) {
     let mut items: Vec<Item> = Vec::new();
@@ -88,7 +114,9 @@ pub fn answers(v: &Value, doc: &mut Doc) {
     }
     if !items.is_empty() {
         doc.items(items);
-        doc.blocks.push(Block::Close(FREE_TEXT.to_owned()));
+        let count = at(v, "text_cells").and_then(Value::as_u64).unwrap_or_default();
+        let said = free_text(usize::try_from(count).unwrap_or(usize::MAX), list(v, "texts"), maybe(v, "texts_bound"));
+        doc.blocks.extend(said.map(Block::Close));
     }
 }
 

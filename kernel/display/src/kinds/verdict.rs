@@ -16,8 +16,10 @@ pub fn document(v: &Value) -> Doc {
     let verdict = at(v, "verdict").and_then(Value::as_str);
     let post_hoc = flag(v, "post_hoc");
     let (word, tone) = match verdict {
-        // Sealed too late, it exits as "cannot tell": not the colour of a result that counts.
-        Some("pass") => ("PASS".to_owned(), if post_hoc == Some(true) { Tone::Unsure } else { Tone::Good }),
+        Some("pass") if of_itself(v) => ("PASS, OF THE REFERENCE WITH ITSELF".to_owned(), Tone::Unsure),
+        // Sealed too late, it exits as "cannot tell": neither word nor colour of a result that counts.
+        Some("pass") if post_hoc == Some(true) => ("PASS, POST HOC".to_owned(), Tone::Unsure),
+        Some("pass") => ("PASS".to_owned(), Tone::Good),
         Some("fail") => ("FAIL".to_owned(), Tone::Bad),
         Some("inconclusive") => ("INCONCLUSIVE".to_owned(), Tone::Unsure),
         Some("not_comparable") => ("NOT COMPARABLE".to_owned(), Tone::Unsure),
@@ -30,6 +32,10 @@ pub fn document(v: &Value) -> Doc {
         let why = maybe(v, "post_hoc_because")
             .unwrap_or_else(|| "the criterion was not sealed before this candidate was opened".to_owned());
         doc.blocks.push(Block::Alarm(format!("POST HOC: {why}")));
+    }
+    if of_itself(v) {
+        let what = "The reference is compared with itself: this shows nothing about a rebuilt environment.";
+        doc.blocks.push(Block::Alarm(what.to_owned()));
     }
     if let Some(reason) = maybe(v, "reason") {
         doc.say(reason);
@@ -58,6 +64,12 @@ pub fn document(v: &Value) -> Doc {
         doc.blocks.push(Block::Close(closing(post_hoc).to_owned()));
     }
     doc
+}
+
+/// Whether what was compared is the reference itself, as a file or row by row.
+pub fn of_itself(v: &Value) -> bool {
+    let (reference, candidate) = (maybe(v, "reference.sha256"), maybe(v, "candidate.sha256"));
+    flag(v, "of_itself").unwrap_or_else(|| reference.is_some() && reference == candidate)
 }
 
 /// What a pass means, and no more.

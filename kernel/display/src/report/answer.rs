@@ -25,6 +25,8 @@ enum Standing {
     Unsealed,
     OtherReference,
     Late,
+    Redacted,
+    OfItself,
     Explored,
 }
 
@@ -44,6 +46,8 @@ fn standing(candidate: &Candidate) -> Standing {
         _ if any(&Judged::Unsealed) => Standing::Unsealed,
         _ if any(&Judged::OtherReference) => Standing::OtherReference,
         _ if any(&Judged::Late) => Standing::Late,
+        _ if any(&Judged::Redacted) => Standing::Redacted,
+        _ if any(&Judged::OfItself) => Standing::OfItself,
         _ => Standing::Explored,
     }
 }
@@ -90,6 +94,7 @@ pub fn answer(case: &Value) -> Doc {
     let all = candidates(case, reference);
     let (mut pass, mut fail, mut inconclusive, mut not_comparable, mut other) = <[Group; 5]>::default().into();
     let (mut mixed, mut unsealed, mut elsewhere, mut late, mut explored) = <[Group; 5]>::default().into();
+    let (mut redacted, mut itself) = <[Group; 2]>::default().into();
     for candidate in all.values() {
         let group = match standing(candidate) {
             Standing::Word(word) => match word.as_str() {
@@ -103,6 +108,8 @@ pub fn answer(case: &Value) -> Doc {
             Standing::Unsealed => &mut unsealed,
             Standing::OtherReference => &mut elsewhere,
             Standing::Late => &mut late,
+            Standing::Redacted => &mut redacted,
+            Standing::OfItself => &mut itself,
             Standing::Explored => &mut explored,
         };
         group.add(candidate);
@@ -112,16 +119,20 @@ pub fn answer(case: &Value) -> Doc {
     // Without an answer nothing went against anybody: that is an open question.
     let unexpected = [pass, fail, mixed].iter().any(|group| group.unmet > 0);
     let open = [unsealed, elsewhere, late, mixed, other].iter().any(|group| group.candidates > 0);
-    let total = concluded + unsealed.candidates + elsewhere.candidates + late.candidates;
+    let total = concluded + unsealed.candidates + elsewhere.candidates + late.candidates + redacted.candidates;
     let verdicts = || all.values().flat_map(|candidate| &candidate.verdicts);
-    let late_verdicts = verdicts().filter(|(judged, _)| *judged == Judged::Late).count() as u64;
+    let of = |wanted: Judged| verdicts().filter(|(judged, _)| *judged == wanted).count() as u64;
+    let (late_verdicts, redacted_verdicts) = (of(Judged::Late), of(Judged::Redacted));
 
     let mut clauses = Vec::new();
     if concluded == 0 {
-        clauses.push(match total {
-            0 => "Nothing was concluded: no verdict was reached under a declared criterion".to_owned(),
-            _ => "Nothing was concluded: no verdict is known to stand under a criterion sealed in time".to_owned(),
-        });
+        let why = match total {
+            0 if itself.candidates > 0 => "nothing but the reference itself was compared",
+            0 => "no verdict was reached under a declared criterion",
+            n if n == redacted.candidates => "every verdict was redacted",
+            _ => "no verdict is known to stand under a criterion sealed in time",
+        };
+        clauses.push(format!("Nothing was concluded: {why}"));
     } else {
         clauses.push(first_clause(pass, fail, total, &sealed_criteria(verdicts())));
     }
@@ -152,8 +163,21 @@ pub fn answer(case: &Value) -> Doc {
         &format!("verdict is post hoc ({words}) and does not count"),
         &format!("verdicts are post hoc ({words}) and do not count"),
     );
+    push(
+        &mut clauses,
+        redacted_verdicts,
+        "verdict was redacted, and nobody can tell from this case what it said",
+        "verdicts were redacted, and nobody can tell from this case what they said",
+    );
+    push(
+        &mut clauses,
+        of(Judged::OfItself),
+        "verdict is of the reference with itself and does not count",
+        "verdicts are of the reference with itself and do not count",
+    );
     push(&mut clauses, explored.candidates, "candidate was only explored", "candidates were only explored");
-    let failures = list(case, "failures").len() as u64;
+    // A command that was mistyped or refused compared nothing: it is in the history below, and no attempt.
+    let failures = list(case, "failures").iter().filter(|f| flag(f, "attempt") != Some(false)).count() as u64;
     push(&mut clauses, failures, "attempt ended in an error", "attempts ended in an error");
 
     let unmet = !unmet(case).is_empty();
@@ -161,7 +185,11 @@ pub fn answer(case: &Value) -> Doc {
         Some(false) => ("DO NOT RELY ON THIS", Tone::Bad),
         _ if concluded == 0 => ("NOTHING CONCLUDED", Tone::Plain),
         _ if unexpected => ("NOT AS EXPECTED", Tone::Bad),
-        _ if open || unmet || judged.iter().any(|group| group.met < group.candidates) || late_verdicts > 0 => {
+        _ if open
+            || unmet
+            || judged.iter().any(|group| group.met < group.candidates)
+            || late_verdicts + redacted_verdicts > 0 =>
+        {
             ("OPEN QUESTIONS", Tone::Unsure)
         }
         _ => ("AS EXPECTED", Tone::Good),

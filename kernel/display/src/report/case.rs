@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use crate::field::{NOT_RECORDED, at, first, flag, list, maybe, text};
+use crate::kinds::verdict::of_itself;
 
 /// One record with the entry that holds it.
 #[derive(Clone, Copy)]
@@ -60,6 +61,10 @@ pub enum Judged {
     OtherReference,
     /// The record does not say that a seal stood before.
     Unsealed,
+    /// Taken out of the log: nobody can tell what it said.
+    Redacted,
+    /// Of the reference with itself: of no candidate.
+    OfItself,
     Explored,
 }
 
@@ -68,6 +73,8 @@ pub fn judged(verdict: &Value, reference: Option<&Value>) -> Judged {
     let (own, other) = (identity(reference, "identity"), identity(Some(verdict), "reference.identity"));
     match (maybe(verdict, "verdict"), flag(verdict, "post_hoc")) {
         (Some(word), _) if word == "none" => Judged::Explored,
+        _ if at(verdict, "redacted_by").is_some() => Judged::Redacted,
+        _ if of_itself(verdict) => Judged::OfItself,
         (_, Some(true)) => Judged::Late,
         _ if own.is_some() && other.is_some() && own != other => Judged::OtherReference,
         (Some(word), Some(false)) if at(verdict, "declaration").is_some() => Judged::InTime(word),

@@ -34,6 +34,8 @@ fn one(parent: &Value, own: Option<&str>) -> String {
                 Judged::Explored => "explored, no verdict".to_owned(),
                 Judged::Late => format!("{} (POST HOC)", text(v, "verdict")),
                 Judged::OtherReference => format!("{} (of another reference)", text(v, "verdict")),
+                Judged::Redacted => format!("redacted there by entry {}", text(v, "redacted_by")),
+                Judged::OfItself => format!("{} (of the reference with itself)", text(v, "verdict")),
                 Judged::Unsealed => format!("{} (not known to be sealed in time)", text(v, "verdict")),
             };
             vec![kept.entry(), text(v, "candidate.path"), text(v, "criterion.name"), word]

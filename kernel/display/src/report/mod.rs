@@ -28,9 +28,11 @@ const STYLE: &str = include_str!("page.css");
 /// - `name`, `origin`, `entries`, `root`, `sessions`: of the case file;
 /// - `reference`: the record in force, of kind `reference`;
 /// - `snapshots`, `probes`, `declarations`, `verdicts`: lists of `{"entry", "wall", "result"}`, oldest first, `result`
-///   being the stored record;
-/// - `criteria`: the same, with `source`, the text that was compiled;
-/// - `failures`: `{"entry", "wall", "kind", "message", "next"}`;
+///   being the stored record, or, where that was taken out, `redacted_by`, the entry that did so, and `entry`, with what
+///   the log still says in public;
+/// - `criteria`: the same, with `source`, the text that was compiled, or `source_redacted_by`;
+/// - `failures`: `{"entry", "wall", "kind", "message", "next", "attempt"}`, `attempt` being whether anything had been read
+///   to be compared;
 /// - `verification`: a record of kind `dossier_verify`; only where its `witness.holds` is `true` does the page speak of
 ///   an outside witness;
 /// - `validity`: whether the notebook stands for what ran: `badge`, and `answers`, a list of

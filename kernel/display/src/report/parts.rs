@@ -196,7 +196,10 @@ fn one_seal(case: &Value, seal: &Sealed, verdicts: &[Kept]) -> String {
                     let source = bare(|doc| doc.blocks.push(Block::Verbatim(source)));
                     out.push_str(&html::fold("its source, as it was compiled", &source));
                 }
-                None => out.push_str(&say("Its source is not recorded here.")),
+                None => out.push_str(&say(match kept.own("source_redacted_by") {
+                    Some(by) => format!("Its source was redacted by entry {by}."),
+                    None => "Its source is not recorded here.".to_owned(),
+                })),
             }
         }
         None => out.push_str(&say(
@@ -226,7 +229,12 @@ fn order(seal: &Kept, under: &[&Kept]) -> String {
                 item.lines.extend(maybe(v.result, "post_hoc_because"));
                 item
             }
-            None => Item::new(Mark::Open, format!("{file}: whether it was sealed in time is {NOT_RECORDED}")),
+            None => match maybe(v.result, "redacted_by") {
+                Some(by) => {
+                    Item::new(Mark::Open, format!("{file}: its verdict, {}, was redacted by entry {by}", v.entry()))
+                }
+                None => Item::new(Mark::Open, format!("{file}: whether it was sealed in time is {NOT_RECORDED}")),
+            },
         }
     });
     bare(|doc| {
@@ -248,6 +256,11 @@ pub fn outcome(case: &Value, v: &Value) -> Item {
 /// What a verdict comes to in plain words, with the file.
 fn plainly(case: &Value, v: &Value) -> String {
     let word = maybe(v, "verdict");
+    if let Some(by) = maybe(v, "redacted_by") {
+        let what = if word.as_deref() == Some("none") { "exploration" } else { "verdict" };
+        let (file, entry) = (text(v, "candidate.path"), text(v, "entry"));
+        return format!("{file}: the {what} of entry {entry} was redacted by entry {by}");
+    }
     let says = match word.as_deref() {
         Some("pass") => "gives the expected result",
         Some("fail") => "does not give the expected result",
@@ -268,6 +281,8 @@ fn plainly(case: &Value, v: &Value) -> String {
         Judged::Late => ", post hoc",
         Judged::OtherReference => ", against another reference than the one above",
         Judged::Unsealed => ", no seal in time on record",
+        Judged::OfItself => ", being the reference itself",
+        Judged::Redacted => ", redacted",
         Judged::InTime(_) | Judged::Explored => "",
     };
     format!("{}: {says}{expected}{counts}", text(v, "candidate.path"))
@@ -304,9 +319,19 @@ pub fn attempts(case: &Value) -> String {
         items.push((verdict.number(), item));
     }
     for failure in list(case, "failures") {
-        let mut item = Item::new(Mark::Failed, format!("error: {}", text(failure, "message")));
+        let what = match maybe(failure, "redacted_by") {
+            Some(by) => format!("error, of which the text was redacted by entry {by}"),
+            None => format!("error: {}", text(failure, "message")),
+        };
+        let mut item = Item::new(Mark::Failed, what);
         item.aside = format!("entry {}, {}", text(failure, "entry"), text(failure, "wall"));
-        item.lines.push(format!("kind: {}; next: {}", text(failure, "kind"), text(failure, "next")));
+        item.lines.push(match maybe(failure, "redacted_by") {
+            Some(_) => format!("kind: {}", text(failure, "kind")),
+            None => format!("kind: {}; next: {}", text(failure, "kind"), text(failure, "next")),
+        });
+        if flag(failure, "attempt") == Some(false) {
+            item.lines.push("It compared nothing.".to_owned());
+        }
         items.push((at(failure, "entry").and_then(Value::as_u64), item));
     }
     // Stable: what has no entry number keeps its place among its like, at the end.

@@ -69,10 +69,15 @@ fn environment(case: &Value) -> Vec<String> {
 fn declared(case: &Value) -> Vec<String> {
     let mut lines = Vec::new();
     let verdicts = kept(case, "verdicts");
+    lines.extend(redacted(case));
     let Some(reference) = at(case, "reference") else {
         lines.push("What the expected result is: no reference is recorded.".to_owned());
         return lines;
     };
+    if let Some(by) = maybe(reference, "redacted_by") {
+        lines.push(format!("What the expected result is: the reference was redacted by entry {by}."));
+        return lines;
+    }
     for part in ["code", "data", "weights"] {
         let all = list(reference, part);
         if all.is_empty() {
@@ -146,6 +151,16 @@ fn log(case: &Value) -> Vec<String> {
     }
     lines.push("Whether the files still hold what was compared: this page reads no file.".to_owned());
     lines
+}
+
+/// What was taken out of the log, and is neither missing nor checked.
+fn redacted(case: &Value) -> Option<String> {
+    let parts = ["snapshots", "probes", "criteria", "declarations", "verdicts"];
+    let all = parts.iter().flat_map(|part| kept(case, part));
+    let told: Vec<String> = all
+        .filter_map(|kept| Some(format!("{} (by entry {})", kept.entry(), maybe(kept.result, "redacted_by")?)))
+        .collect();
+    (!told.is_empty()).then(|| format!("What was redacted: {}.", told.join(", ")))
 }
 
 /// Only a record that was held against an earlier root counts: a text could say anything.

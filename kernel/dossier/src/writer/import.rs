@@ -44,7 +44,7 @@ impl Dossier {
     /// is disclosed of them. Joining a log again that has grown since repeats what is new; what its writer has redacted
     /// since is taken out here, too. An import that was interrupted is completed by doing it again.
     /// # Errors
-    /// [`Error::NotImportable`] if that log is this one, does not verify, or is another one than was joined under its
+    /// [`Error::OlderThanJoined`]; [`Error::NotImportable`] if that log is this one, does not verify, or is another one than was joined under its
     /// origin before; [`Error::NotADossier`]. As [`Dossier::append`] besides.
     pub fn import(&mut self, from: &Path, repeat: &[Kind], draft: Draft) -> Result<Imported, Error> {
         draft.check_fields()?;
@@ -78,12 +78,11 @@ impl Dossier {
             let longest = before.iter().max_by_key(|(_, earlier)| earlier.size);
             if let Some((_, longest)) = longest.filter(|(_, earlier)| earlier.size > state.size) {
                 let known = View::read(&at(dossier.path(), &folder))?;
-                let what = if known.extends(&state)? {
-                    format!("{} entries of it were joined before, here are {} of them", longest.size, state.size)
-                } else {
-                    OTHER.to_owned()
-                };
-                return Err(refuse(what));
+                if known.extends(&state)? {
+                    let (path, given, known) = (from.to_path_buf(), state.size, longest.size);
+                    return Err(Error::OlderThanJoined { path, given, known });
+                }
+                return Err(refuse(OTHER.to_owned()));
             }
             let known = longest.filter(|(_, earlier)| earlier.size == state.size).map(|(seq, _)| *seq);
             dossier.keep_parent(from, &folder)?;

@@ -53,7 +53,7 @@ impl Dossier {
             );
         }
         let Some(committed) = record.committed.get(field) else {
-            return Err(Error::NoSuchValue { seq, field: field.to_owned() });
+            return Err(record.no_such_value(field));
         };
         if let Some(from) = &record.from {
             let (field, origin) = (field.to_owned(), from.origin.clone());

@@ -4,8 +4,8 @@
 //! Must not know: what belongs to software, inputs or running conditions, and what a difference means.
 
 use super::asset::Asset;
-use super::entry::Entry;
 use super::table::escaped;
+use crate::actions::entry::Entry;
 use crate::actions::stored;
 use fascicolo_dossier::{Kind, Record};
 use serde_json::Value;

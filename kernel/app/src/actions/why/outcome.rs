@@ -1,7 +1,7 @@
 //! What came of two entries, and whether it is the same: the effect, which is told before any cause.
 
-use super::entry::Entry;
 use super::rows::{self, Recorded};
+use crate::actions::entry::Entry;
 use crate::actions::stored;
 use crate::ledger;
 use fascicolo_dossier::{Kind, Record};
@@ -41,6 +41,8 @@ struct Outcome {
     /// Digest of the candidate's rows, however they are stored.
     rows: Option<String>,
     verdict: Option<String>,
+    /// The entry that took the verdict out: without its figures its word is nothing to compare.
+    redacted_by: Option<u64>,
     figures: Option<String>,
     /// Files written, and what was shown.
     products: Option<String>,
@@ -66,7 +68,9 @@ impl Outcome {
         }
         if record.kind == Kind::Verdict {
             // Exploring gives none.
-            outcome.verdict = record.body["verdict"].as_str().filter(|v| *v != "none").map(str::to_owned);
+            outcome.redacted_by = log.redacted_by(record.seq, "result");
+            let word = record.body["verdict"].as_str().filter(|v| *v != "none" && outcome.redacted_by.is_none());
+            outcome.verdict = word.map(str::to_owned);
             if let Ok(verdict) = stored(log, record.seq) {
                 outcome.figures = Some(verdict["figures"].to_string());
                 let column = |name: &str| verdict["candidate"]["columns"][name].as_str().map(str::to_owned);
@@ -171,10 +175,16 @@ pub fn compare(a: &Entry, b: &Entry, folder: &Path, watch: &dyn Watch) -> (Outco
         true => Outcomes::Same,
         false => Outcomes::Differ,
     };
-    let sentence = match parts.is_empty() {
-        true => "these entries have no outcome that could be compared".to_owned(),
-        false => parts.into_iter().map(|(_, part)| part).collect::<Vec<_>>().join("; "),
-    };
+    let mut said: Vec<String> = parts.into_iter().map(|(_, part)| part).collect();
+    if said.is_empty() {
+        said.push("these entries have no outcome that could be compared".to_owned());
+    }
+    for (entry, outcome) in [(a, &of_a), (b, &of_b)] {
+        said.extend(
+            outcome.redacted_by.map(|by| format!("the verdict of {} was redacted by entry {by}", entry.name())),
+        );
+    }
+    let sentence = said.join("; ");
     let side =
         |outcome: &Outcome| json!({ "verdict": outcome.verdict, "candidate": outcome.candidate, "path": outcome.path });
     let value = json!({

@@ -42,6 +42,22 @@ impl<'a> Entry<'a> {
     /// # Errors
     /// `no_such_log`, `ambiguous_log`, `no_such_entry`, each with what is there; what reading an imported log meets.
     pub fn find(own: &'a View, name: &EntryName) -> Result<Entry<'a>, Failure> {
+        let found = Entry::named(own, name)?;
+        match found.record().and_then(|record| record.from.as_ref()) {
+            // Of a log that is imported here itself: deeper ones lie in that log's own folder.
+            Some(from) if name.origin.is_none() => {
+                let origin = Some(digits(&from.origin).to_owned());
+                Entry::named(own, &EntryName { origin, number: from.seq })
+            }
+            _ => Ok(found),
+        }
+    }
+
+    /// Looks it up, as it stands.
+    ///
+    /// # Errors
+    /// As [`Entry::find`].
+    pub fn named(own: &'a View, name: &EntryName) -> Result<Entry<'a>, Failure> {
         let log = match &name.origin {
             Some(prefix) => parent(own, prefix)?,
             None => Log::Own(own),
@@ -53,14 +69,7 @@ impl<'a> Entry<'a> {
                 format!("there is no entry {}; {whose} has entries 0 to {}", name.number, view.size().max(1) - 1);
             return Err(Failure::usage("no_such_entry", what, there_is(own)));
         };
-        match &record.from {
-            // Of a log that is imported here itself: deeper ones lie in that log's own folder.
-            Some(from) if name.origin.is_none() => {
-                let origin = Some(digits(&from.origin).to_owned());
-                Entry::find(own, &EntryName { origin, number: from.seq })
-            }
-            _ => Ok(Entry { seq: record.seq, log }),
-        }
+        Ok(Entry { seq: record.seq, log })
     }
 
     /// The log that it stands in.
@@ -133,6 +142,21 @@ fn parent<'a>(own: &'a View, prefix: &str) -> Result<Log<'a>, Failure> {
             Err(Failure::usage("ambiguous_log", what, there_is(own)))
         }
     }
+}
+
+/// How an imported log is called in the name of one of its entries: as few digits of its origin as tell it apart.
+pub fn prefix(own: &View, origin: &str) -> String {
+    let digits = self::digits(origin);
+    let others: Vec<String> = parents(own)
+        .into_iter()
+        .map(|(name, _)| name)
+        .chain([self::digits(own.origin()).to_owned()])
+        .filter(|other| other != digits)
+        .collect();
+    let alone =
+        |length: &usize| digits.get(..*length).is_some_and(|p| !others.iter().any(|other| other.starts_with(p)));
+    let length = (4..digits.len()).find(alone).unwrap_or(digits.len());
+    digits.get(..length).unwrap_or(digits).to_owned()
 }
 
 /// Digits of the origin and folder of each imported log, sorted.
