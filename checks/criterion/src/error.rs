@@ -196,6 +196,36 @@ pub enum CriterionError {
         /// The line of its cell that was being computed, where it is known.
         line: Option<u32>,
     },
+    /// The criterion's own code raised an exception.
+    #[error("criterion `{name}` raised {} during {during}", first_of(std::slice::from_ref(&**diagnostic)))]
+    Raised {
+        /// The criterion.
+        name: String,
+        /// Where.
+        during: String,
+        /// The exception, with its place in the cell.
+        diagnostic: Box<Diagnostic>,
+    },
+    /// The criterion is written for another build of the Python host than this program's.
+    #[error("criterion `{name}` runs on the Python host {wants}; this program has {has}")]
+    OtherPython {
+        /// The criterion.
+        name: String,
+        /// Digest of the component that it was written for.
+        wants: String,
+        /// Digest of this program's.
+        has: String,
+    },
+    /// A ready component is not the one that was named.
+    #[error("criterion `{name}` has the SHA-256 {has}, and {wants} was given")]
+    OtherDigest {
+        /// The criterion.
+        name: String,
+        /// The digest given.
+        wants: String,
+        /// The file's.
+        has: String,
+    },
     /// The criterion itself says that it cannot answer.
     #[error("criterion `{name}` cannot answer: {why}")]
     CannotAnswer {
@@ -248,6 +278,9 @@ impl Explain for CriterionError {
             CriterionError::Deadline { .. } => "deadline",
             CriterionError::Interrupted { .. } => "interrupted",
             CriterionError::Trapped { .. } => "trapped",
+            CriterionError::Raised { .. } => "raised",
+            CriterionError::OtherPython { .. } => "other_python",
+            CriterionError::OtherDigest { .. } => "other_digest",
             CriterionError::CannotAnswer { .. } => "cannot_answer",
             CriterionError::Runtime { .. } => "runtime",
         }
@@ -258,6 +291,9 @@ impl Explain for CriterionError {
             CriterionError::DoesNotCompile { name, diagnostics } => {
                 let line = diagnostics.first().map_or(0, |d| d.line);
                 Some(if line > 0 { format!("criterion {name}, line {line}") } else { format!("criterion {name}") })
+            }
+            CriterionError::Raised { name, diagnostic, .. } if diagnostic.line > 0 => {
+                Some(format!("criterion {name}, line {}", diagnostic.line))
             }
             CriterionError::ReadsFiles { name, line, .. } if *line > 0 => {
                 Some(format!("criterion {name}, line {line}"))
@@ -282,6 +318,9 @@ impl Explain for CriterionError {
             | CriterionError::Deadline { name, .. }
             | CriterionError::Interrupted { name, .. }
             | CriterionError::Trapped { name, .. }
+            | CriterionError::Raised { name, .. }
+            | CriterionError::OtherPython { name, .. }
+            | CriterionError::OtherDigest { name, .. }
             | CriterionError::CannotAnswer { name, .. } => Some(format!("criterion {name}")),
             CriterionError::NoCompiler(_)
             | CriterionError::NoTarget { .. }
@@ -351,6 +390,16 @@ impl Explain for CriterionError {
             }
             CriterionError::Interrupted { .. } => "run the cell again when you want its answer".into(),
             CriterionError::Trapped { .. } => "look for an index out of range, a division by zero or a panic".into(),
+            CriterionError::Raised { .. } => {
+                "mend the line named; `%help criterion` says what a criterion in Python has".into()
+            }
+            CriterionError::OtherPython { .. } => {
+                "run its `%%criterion` cell again and seal it anew, or use the version of this program that sealed it"
+                    .into()
+            }
+            CriterionError::OtherDigest { .. } => {
+                "get the file that was meant, or find out why it changed before you give this one's digest".into()
+            }
             CriterionError::CannotAnswer { .. } => {
                 "mend the criterion for the row named, or find out why the row is so".into()
             }
@@ -365,7 +414,9 @@ impl Explain for CriterionError {
             | CriterionError::HiddenText { .. }
             | CriterionError::Unknown { .. }
             | CriterionError::Parameters { .. } => Standing::Usage,
-            CriterionError::ReadsFiles { .. } | CriterionError::Imports { .. } => Standing::Refused,
+            CriterionError::ReadsFiles { .. } | CriterionError::Imports { .. } | CriterionError::OtherDigest { .. } => {
+                Standing::Refused
+            }
             CriterionError::Runtime { .. } => Standing::OurFault,
             _ => Standing::CannotTell,
         }

@@ -19,17 +19,26 @@ pub const NESTING: usize = 128;
 /// # Errors
 /// [`CriterionError::TooLarge`], [`CriterionError::HiddenText`], [`CriterionError::ReadsFiles`].
 pub fn check(name: &str, source: &str) -> Result<(), CriterionError> {
+    text(name, source)?;
+    reads_no_files(name, source)
+}
+
+/// Refuses a source in any language that is larger than people write, or reads otherwise than it runs.
+///
+/// # Errors
+/// [`CriterionError::TooLarge`], [`CriterionError::HiddenText`].
+pub fn text(name: &str, source: &str) -> Result<(), CriterionError> {
     if source.len() > SOURCE_BYTES {
         let what = format!("its source has {} bytes; the limit is {SOURCE_BYTES}", source.len());
         return Err(CriterionError::TooLarge { name: name.to_owned(), what });
     }
-    for (line, text) in (1_u32..).zip(source.lines()) {
-        if let Some(c) = text.chars().find(|c| redirects(*c)) {
+    for (line, shown) in (1_u32..).zip(source.lines()) {
+        if let Some(c) = shown.chars().find(|c| redirects(*c)) {
             let what = format!("the invisible character U+{:04X}", c as u32);
             return Err(CriterionError::HiddenText { name: name.to_owned(), what, line });
         }
     }
-    reads_no_files(name, source)
+    Ok(())
 }
 
 /// Refuses tokens that make the compiler read other files or the environment.

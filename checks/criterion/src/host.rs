@@ -5,23 +5,24 @@
 
 use crate::answer;
 use crate::error::CriterionError;
+use crate::guest::{Complaint, Guest};
 use crate::isolate::{self, Isolation};
 use crate::lines::Lines;
+use crate::python;
 use crate::words::plain;
 use fascicolo_contract::AlignedBatch;
 use fascicolo_contract::measure::{Measure, Neighbours};
 use fascicolo_contract::table::{Texts, Vectors};
 use fascicolo_contract::verdict::{Description, MeasureAsked, NeighbourNames, Outcome};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use wasmtime::component::{Component, Linker};
 use wasmtime::{Config, Engine, OperatorCost, Store, Trap};
 
-mod bindings {
+pub(crate) mod bindings {
     wasmtime::component::bindgen!({ path: "../../wasm-checks/wit", world: "check" });
 }
-use bindings::Check;
 pub(crate) use bindings::exports::fascicolo::criterion::criterion as wire;
 
 /// Fuel for describing itself, taking parameters, and each other call, besides what rows bring: a part of a second.
@@ -48,12 +49,44 @@ const CPU_DEADLINE: Duration = Duration::from_millis(2_500);
 const WALL_DEADLINE: Duration = Duration::from_secs(120);
 const TICK: Duration = Duration::from_millis(20);
 
+/// What a criterion may use besides memory and stack: fuel for describing itself, taking parameters and its verdict,
+/// each; for each row, and for each value of each row; how many rows it is shown at once; and core instances.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Budget {
+    /// For each call.
+    pub base_fuel: u64,
+    /// For the verdict.
+    pub verdict_fuel: u64,
+    /// For each row, besides `fuel_per_value`.
+    pub fuel_per_row: u64,
+    /// For each value of each row.
+    pub fuel_per_value: u64,
+    /// Fuel of one look at rows: more rows are shown in parts.
+    pub fuel_at_once: u64,
+    /// Core instances, memories and tables.
+    pub instances: usize,
+}
+
+impl Budget {
+    /// Of a criterion that was compiled.
+    pub const COMPILED: Budget = Budget {
+        base_fuel: BASE_FUEL,
+        verdict_fuel: VERDICT_FUEL,
+        fuel_per_row: FUEL_PER_ROW,
+        fuel_per_value: FUEL_PER_VALUE,
+        fuel_at_once: u64::MAX,
+        instances: INSTANCES,
+    };
+}
+
 /// The engine that all criteria of a process share.
 #[derive(Clone)]
 pub struct Host {
     engine: Engine,
     ticks: Arc<AtomicU64>,
     isolation: Option<Arc<Isolation>>,
+    /// The component that runs criteria in Python, once one asked for it.
+    python: Arc<OnceLock<Component>>,
 }
 
 /// The engine's settings, for whoever compiles for it too.
@@ -128,21 +161,30 @@ impl Host {
                 std::thread::sleep(TICK);
             }
         });
-        Ok(Host { engine, ticks, isolation: None })
+        Ok(Host { engine, ticks, isolation: None, python: Arc::default() })
     }
 
     /// Admits a component: compiles it, checks that it imports nothing and speaks the contract, asks what it is.
     pub fn admit(&self, name: &str, bytes: &[u8]) -> Result<Admitted, CriterionError> {
-        crate::inspect::component(name, bytes)?;
-        let component = match &self.isolation {
-            Some(isolation) => isolate::compile(&self.engine, isolation, name, bytes)?,
-            None => Component::from_binary(&self.engine, bytes)
-                .map_err(|e| CriterionError::NotAComponent { name: name.to_owned(), why: plain(&format!("{e:#}")) })?,
+        let script = python::Script::read(name, bytes)?.map(Arc::new);
+        let component = match (&self.isolation, &script) {
+            (_, Some(_)) => self.python()?,
+            (isolation, None) => {
+                crate::inspect::component(name, bytes)?;
+                match isolation {
+                    Some(isolation) => isolate::compile(&self.engine, isolation, name, bytes)?,
+                    None => Component::from_binary(&self.engine, bytes).map_err(|e| CriterionError::NotAComponent {
+                        name: name.to_owned(),
+                        why: plain(&format!("{e:#}")),
+                    })?,
+                }
+            }
         };
         let mut admitted = Admitted {
             name: name.to_owned(),
             host: self.clone(),
             component,
+            script,
             lines: Arc::new(Lines::of(bytes)),
             description: Description {
                 name: name.to_owned(),
@@ -157,11 +199,28 @@ impl Host {
         };
         let interrupted = Arc::new(AtomicBool::new(false));
         let mut call = admitted.instantiate(interrupted, "describing itself")?;
-        let described = call.run("describing itself", BASE_FUEL, |check, store| {
-            check.fascicolo_criterion_criterion().call_describe(store)
-        })?;
+        let base_fuel = admitted.budget().base_fuel;
+        let described = call.run("describing itself", base_fuel, |guest, store| guest.describe(store))?;
         admitted.description = answer::description(name, described)?;
         Ok(admitted)
+    }
+
+    /// The component that runs criteria in Python: from memory, from the cache, or compiled, which takes some time.
+    fn python(&self) -> Result<Component, CriterionError> {
+        if let Some(component) = self.python.get() {
+            return Ok(component.clone());
+        }
+        let component = match &self.isolation {
+            Some(isolation) => python::compile(&self.engine, isolation)?,
+            None => Component::from_binary(&self.engine, &python::component()?).map_err(runtime)?,
+        };
+        Ok(self.python.get_or_init(|| component).clone())
+    }
+
+    /// Whether a criterion in Python can start at once, without its host component being compiled first.
+    pub fn has_python(&self) -> bool {
+        let kept = |isolation: &Arc<Isolation>| python::is_kept(&self.engine, isolation);
+        self.python.get().is_some() || self.isolation.as_ref().is_some_and(kept)
     }
 }
 
@@ -174,10 +233,17 @@ pub struct Admitted {
     pub description: Description,
     host: Host,
     component: Component,
+    /// The source that the component runs, if it is the one for Python.
+    script: Option<Arc<python::Script>>,
     lines: Arc<Lines>,
 }
 
 impl Admitted {
+    /// What it may use.
+    pub fn budget(&self) -> Budget {
+        if self.script.is_some() { python::BUDGET } else { Budget::COMPILED }
+    }
+
     /// Checks `given` against what the criterion takes: all of its parameters, no others, finite numbers.
     pub fn check_parameters(&self, given: &[(String, f64)]) -> Result<(), CriterionError> {
         let wrong = |what: String| CriterionError::Parameters {
@@ -265,41 +331,47 @@ impl Admitted {
             given.iter().map(|(name, value)| wire::Argument { name: name.clone(), value: *value }).collect();
         let during = "taking its parameters";
         let mut call = self.instantiate(interrupted, during)?;
-        call.run(during, BASE_FUEL, |check, store| check.fascicolo_criterion_criterion().call_init(store, &arguments))?
-            .map_err(|why| answer::none(&self.name, &why))?;
+        let base_fuel = self.budget().base_fuel;
+        let told = call.run(during, base_fuel, |guest, store| guest.init(store, &arguments))?;
+        told.map_err(|complaint| call.complained(during, complaint))?;
         Ok(Fold { call, wants_vectors: self.description.wants_vectors, rows: 0 })
     }
 
     fn instantiate(&self, interrupted: Arc<AtomicBool>, during: &str) -> Result<Call, CriterionError> {
-        let limits = Limits { memory: 0, tables: 0, denied: None };
+        let budget = self.budget();
+        let limits = Limits { memory: 0, tables: 0, instances: budget.instances, denied: None };
         let mut store = Store::new(&self.host.engine, limits);
         store.limiter(|limits| limits);
         store.set_hostcall_fuel(ANSWER_BYTES);
         // Both before instantiation, which already runs the guest's start code.
-        store.set_fuel(BASE_FUEL).map_err(runtime)?;
+        store.set_fuel(budget.base_fuel).map_err(runtime)?;
         watch(&mut store, &self.host, interrupted.clone());
         let linker = Linker::new(&self.host.engine);
         let (name, host) = (self.name.clone(), self.host.clone());
+        let script = self.script.clone();
         let lines = self.lines.clone();
-        let mut call = Call { name, host, lines, store, check: None, used: 0, interrupted };
-        match Check::instantiate(&mut call.store, &self.component, &linker) {
-            Ok(check) => {
-                call.used += BASE_FUEL - call.store.get_fuel().map_err(runtime)?;
-                call.check = Some(check);
+        let mut call = Call { name, host, lines, store, guest: None, used: 0, interrupted, budget, script };
+        match Guest::instantiate(&mut call.store, &self.component, &linker, self.script.is_some()) {
+            Ok(guest) => {
+                call.used += budget.base_fuel - call.store.get_fuel().map_err(runtime)?;
+                call.guest = Some(guest);
+                if let Some(script) = &self.script {
+                    call.load(script)?;
+                }
                 Ok(call)
             }
             // One of the limiter's counts; no error type of its own tells it.
             Err(error) if format!("{error:#}").contains("resource limit exceeded") => Err(CriterionError::OverLimit {
                 name: self.name.clone(),
                 during: during.to_owned(),
-                limit: format!("it makes more than {INSTANCES} core instances, memories or tables"),
+                limit: format!("it makes more than {} core instances, memories or tables", budget.instances),
                 line: None,
             }),
             Err(error) if error.downcast_ref::<Trap>().is_none() && call.store.data().denied.is_none() => {
                 // Without imports, and without a trap, only a missing or differently typed export remains.
                 Err(CriterionError::OtherContract { name: self.name.clone() })
             }
-            Err(error) => Err(call.ended(during, BASE_FUEL, &error)),
+            Err(error) => Err(call.ended(during, budget.base_fuel, &error)),
         }
     }
 }
@@ -349,9 +421,10 @@ pub struct Finished {
 impl Fold {
     /// Shows the criterion a batch; `measures` as [`fascicolo_contract::measure::measure_rows`] gave them.
     pub fn update(&mut self, batch: &AlignedBatch, measures: Vec<Vec<f64>>) -> Result<(), CriterionError> {
+        if self.call.script.is_some() {
+            return self.update_script(batch, &measures);
+        }
         let rows = batch.rows() as u64;
-        let during = format!("rows {} to {}", self.rows + 1, self.rows + rows);
-        let fuel = BASE_FUEL / 10 + rows * (FUEL_PER_ROW + FUEL_PER_VALUE * batch.dims as u64);
         let lowered = wire::Batch {
             rows: rows as u32,
             dims: batch.dims as u32,
@@ -363,38 +436,57 @@ impl Fold {
                 .wants_vectors
                 .then(|| wire::Vectors { reference: values(&batch.reference), candidate: values(&batch.candidate) }),
         };
-        let name = self.call.name.clone();
-        self.call
-            .run(&during, fuel, |check, store| check.fascicolo_criterion_criterion().call_update(store, &lowered))?
-            .map_err(|why| answer::none(&name, &why))?;
+        self.show(rows, batch.dims, |guest, store| guest.update(store, &lowered))
+    }
+
+    /// An interpreter needs so much for a row that a batch is shown in parts, each with its own fuel and deadline.
+    fn update_script(&mut self, batch: &AlignedBatch, measures: &[Vec<f64>]) -> Result<(), CriterionError> {
+        let budget = self.call.budget;
+        let per_row = budget.fuel_per_row + budget.fuel_per_value * batch.dims as u64;
+        let at_once = (budget.fuel_at_once / per_row.max(1)).max(1) as usize;
+        for first in (0..batch.rows()).step_by(at_once) {
+            let rows = first..(first + at_once).min(batch.rows());
+            let part = python::part(batch, measures, rows.clone(), self.wants_vectors);
+            self.show(rows.len() as u64, batch.dims, |guest, store| guest.update_script(store, &part))?;
+        }
+        Ok(())
+    }
+
+    fn show(
+        &mut self,
+        rows: u64,
+        dims: usize,
+        update: impl FnOnce(&Guest, &mut Store<Limits>) -> wasmtime::Result<Result<(), Complaint>>,
+    ) -> Result<(), CriterionError> {
+        let budget = self.call.budget;
+        let during = format!("rows {} to {}", self.rows + 1, self.rows + rows);
+        let fuel = budget.base_fuel / 10 + rows * (budget.fuel_per_row + budget.fuel_per_value * dims as u64);
+        self.call.run(&during, fuel, update)?.map_err(|complaint| self.call.complained(&during, complaint))?;
         self.rows += rows;
         Ok(())
     }
 
     /// The accumulated state, to be merged elsewhere.
     pub fn state(&mut self) -> Result<Vec<u8>, CriterionError> {
-        self.call
-            .run("giving its state", BASE_FUEL, |check, store| check.fascicolo_criterion_criterion().call_state(store))
+        let during = "giving its state";
+        let told = self.call.run(during, self.call.budget.base_fuel, |guest, store| guest.state(store))?;
+        told.map_err(|complaint| self.call.complained(during, complaint))
     }
 
     /// Adds another fold's state, which had seen `rows`.
     pub fn merge(&mut self, state: &[u8], rows: u64) -> Result<(), CriterionError> {
-        let name = self.call.name.clone();
-        self.call
-            .run("merging states", BASE_FUEL, |check, store| {
-                check.fascicolo_criterion_criterion().call_merge(store, state)
-            })?
-            .map_err(|why| answer::none(&name, &why))?;
+        let during = "merging states";
+        let told = self.call.run(during, self.call.budget.base_fuel, |guest, store| guest.merge(store, state))?;
+        told.map_err(|complaint| self.call.complained(during, complaint))?;
         self.rows += rows;
         Ok(())
     }
 
     /// Takes the answer.
     pub fn finish(mut self) -> Result<Finished, CriterionError> {
-        let answer = self
-            .call
-            .run("its verdict", VERDICT_FUEL, |check, store| check.fascicolo_criterion_criterion().call_finish(store))?
-            .map_err(|why| answer::none(&self.call.name, &why))?;
+        let during = "its verdict";
+        let told = self.call.run(during, self.call.budget.verdict_fuel, |guest, store| guest.finish(store))?;
+        let answer = told.map_err(|complaint| self.call.complained(during, complaint))?;
         let outcome = answer::outcome(&self.call.name, answer)?;
         Ok(Finished { outcome, fuel: self.call.used, rows: self.rows })
     }
@@ -406,25 +498,58 @@ struct Call {
     host: Host,
     lines: Arc<Lines>,
     store: Store<Limits>,
-    check: Option<Check>,
+    guest: Option<Guest>,
     used: u64,
     interrupted: Arc<AtomicBool>,
+    budget: Budget,
+    script: Option<Arc<python::Script>>,
 }
 
 impl Call {
+    /// Gives the interpreter its source.
+    fn load(&mut self, script: &python::Script) -> Result<(), CriterionError> {
+        let mut guest = self.guest.take();
+        let loaded = self.run_on(guest.as_mut(), "reading its source", self.budget.base_fuel, |guest, store| {
+            guest.load(store, script)
+        });
+        self.guest = guest;
+        loaded?.map_err(|problem| script.does_not_load(&self.name, &problem))
+    }
+
+    /// A guest's own complaint as an error: its words, or an exception with its line of the cell.
+    fn complained(&self, during: &str, complaint: Complaint) -> CriterionError {
+        match (complaint, &self.script) {
+            (Complaint::Problem(problem), Some(script)) => script.raised(&self.name, during, &problem),
+            (complaint, _) => answer::none(&self.name, &complaint.words()),
+        }
+    }
+
     fn run<R>(
         &mut self,
         during: &str,
         fuel: u64,
-        call: impl FnOnce(&Check, &mut Store<Limits>) -> wasmtime::Result<R>,
+        call: impl FnOnce(&Guest, &mut Store<Limits>) -> wasmtime::Result<R>,
+    ) -> Result<R, CriterionError> {
+        let mut guest = self.guest.take();
+        let called = self.run_on(guest.as_mut(), during, fuel, |guest, store| call(guest, store));
+        self.guest = guest;
+        called
+    }
+
+    fn run_on<R>(
+        &mut self,
+        guest: Option<&mut Guest>,
+        during: &str,
+        fuel: u64,
+        call: impl FnOnce(&mut Guest, &mut Store<Limits>) -> wasmtime::Result<R>,
     ) -> Result<R, CriterionError> {
         self.store.set_fuel(fuel).map_err(runtime)?;
         // The deadline is each call's own: a comparison may take as long as it has rows.
         watch(&mut self.store, &self.host, self.interrupted.clone());
-        let Some(check) = &self.check else {
+        let Some(guest) = guest else {
             return Err(CriterionError::Runtime { why: "a call before instantiation".into() });
         };
-        match call(check, &mut self.store) {
+        match call(guest, &mut self.store) {
             Ok(result) => {
                 self.used += fuel - self.store.get_fuel().map_err(runtime)?;
                 Ok(result)
@@ -460,6 +585,10 @@ impl Call {
                 limit: format!("its stack grew beyond {} KiB", STACK_BYTES >> 10),
                 line,
             },
+            // The interpreter's calls to its system are all of them traps.
+            Some(Trap::UnreachableCodeReached) if self.script.is_some() => {
+                CriterionError::Trapped { name, during, why: python::OUTSIDE.into(), line }
+            }
             Some(Trap::UnreachableCodeReached) => {
                 CriterionError::Trapped { name, during, why: "it panicked".into(), line }
             }
@@ -477,9 +606,10 @@ impl Call {
 }
 
 /// All memory and tables of one store together, and the first request that was denied.
-struct Limits {
+pub(crate) struct Limits {
     memory: usize,
     tables: usize,
+    instances: usize,
     denied: Option<String>,
 }
 
@@ -517,15 +647,15 @@ impl wasmtime::ResourceLimiter for Limits {
     }
 
     fn instances(&self) -> usize {
-        INSTANCES
+        self.instances
     }
 
     fn tables(&self) -> usize {
-        INSTANCES
+        self.instances
     }
 
     fn memories(&self) -> usize {
-        INSTANCES
+        self.instances
     }
 }
 

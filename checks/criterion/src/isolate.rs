@@ -9,6 +9,7 @@ use crate::error::CriterionError;
 use crate::fence::Fence;
 use crate::words::plain;
 use sha2::{Digest, Sha256};
+use std::borrow::Cow;
 use std::hash::{Hash, Hasher};
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
@@ -66,7 +67,18 @@ pub(crate) fn compile(
     name: &str,
     bytes: &[u8],
 ) -> Result<Component, CriterionError> {
-    let key = key(engine, bytes);
+    compile_as(engine, isolation, name, bytes, || Ok(Cow::Borrowed(bytes)))
+}
+
+/// The same for bytes that are told apart by `known`, and are only made where they must be compiled.
+pub(crate) fn compile_as<'a>(
+    engine: &Engine,
+    isolation: &Isolation,
+    name: &str,
+    known: &[u8],
+    bytes: impl FnOnce() -> Result<Cow<'a, [u8]>, CriterionError>,
+) -> Result<Component, CriterionError> {
+    let key = key(engine, known);
     let kept = isolation.cache.as_deref().and_then(|cache| Shelf::below(cache));
     if let Some(artifact) = kept.as_ref().and_then(|shelf| shelf.get(&key)) {
         // What an older build of the same version left may not fit: then it is compiled anew.
@@ -74,12 +86,18 @@ pub(crate) fn compile(
             return Ok(component);
         }
     }
-    let artifact = in_child(isolation, name, bytes)?;
+    let artifact = in_child(isolation, name, &bytes()?)?;
     let component = load(engine, &artifact).map_err(|e| CriterionError::Runtime { why: format!("{e:#}") })?;
     if let Some(shelf) = kept {
         shelf.put(&key, &artifact);
     }
     Ok(component)
+}
+
+/// Whether machine code is kept for what is told apart by `known`; it may still turn out to be of no use.
+pub(crate) fn is_kept(engine: &Engine, isolation: &Isolation, known: &[u8]) -> bool {
+    let shelf = isolation.cache.as_deref().and_then(Shelf::below);
+    shelf.is_some_and(|shelf| shelf.0.join(key(engine, known)).is_file())
 }
 
 /// Loads machine code.
@@ -188,7 +206,8 @@ pub fn child_main() -> i32 {
     shut_in();
     let compiled = (|| {
         let mut bytes = Vec::new();
-        let most = crate::inspect::COMPONENT_BYTES as u64;
+        // The parent has looked at what comes from strangers; the host of criteria in Python is larger.
+        let most = crate::python::COMPONENT_BYTES as u64;
         std::io::stdin().lock().take(most).read_to_end(&mut bytes).map_err(|e| (70, e.to_string()))?;
         let engine = Engine::new(&crate::host::config()).map_err(|e| (70, format!("{e:#}")))?;
         engine.precompile_component(&bytes).map_err(|e| (REFUSED, format!("{e:#}")))

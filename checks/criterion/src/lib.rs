@@ -1,21 +1,27 @@
 //! Compiles a criterion cell to a WebAssembly component and hosts it under limits.
 //!
 //! Owns: the sdk's build, the jails around both compilers (cell to component, component to machine code), admission of
-//! components, fuel and limits, the standard criteria. Must not know: notebooks, their paths, dossiers, magics, Parquet, MIME types.
-//! Start at [`compile::compile`] for a cell, then [`host::Host::admit`] and [`host::Admitted::start`].
+//! components, fuel and limits, the standard criteria, the interpreter for criteria in Python. Must not know: notebooks,
+//! their paths, dossiers, magics, Parquet, MIME types.
+//! Start at [`compile::compile`] for a cell in Rust, [`python::Script`] or [`wat::assemble`] for one in Python or WebAssembly's
+//! text, then [`host::Host::admit`] and [`host::Admitted::start`].
 
 mod answer;
 pub mod compile;
+pub mod diagnostic;
 pub mod error;
 mod fence;
 pub mod gate;
+mod guest;
 pub mod host;
 pub mod inspect;
 pub mod isolate;
 mod jail;
 mod lines;
+pub mod python;
 pub mod standard;
 pub mod toolchain;
+pub mod wat;
 mod words;
 
 pub use error::{CriterionError, Diagnostic};

@@ -147,8 +147,14 @@ impl From<crate::rust_cells::RustCellError> for Failure {
 impl From<fascicolo_criterion::CriterionError> for Failure {
     fn from(error: fascicolo_criterion::CriterionError) -> Failure {
         let mut failure = Failure::of(&error);
-        if let fascicolo_criterion::CriterionError::DoesNotCompile { diagnostics, .. } = &error {
-            failure.details = diagnostics.iter().map(|d| d.rendered.trim_end().to_owned()).collect();
+        match &error {
+            fascicolo_criterion::CriterionError::DoesNotCompile { diagnostics, .. } => {
+                failure.details = diagnostics.iter().map(|d| d.rendered.trim_end().to_owned()).collect();
+            }
+            fascicolo_criterion::CriterionError::Raised { diagnostic, .. } => {
+                failure.details = vec![diagnostic.rendered.trim_end().to_owned()];
+            }
+            _ => {}
         }
         failure
     }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 /// Compile a criterion of your own, or show and list criteria.
 ///
 /// `%%criterion NAME` compiles the rest of the cell to a WebAssembly component that imports nothing. It sees the
-/// rows and answers with a verdict and figures. A whole one:
+/// rows and answers with a verdict and figures. A whole one in Rust:
 ///
 ///     %%criterion tail-floor
 ///     criterion! {
@@ -58,6 +58,37 @@ use std::path::PathBuf;
 /// accumulator that saw no row) makes the whole answer an error, never a pass. Parameters may name the range that means
 /// something: floor["unitless", -1.0..=1.0] "…".
 ///
+/// The same in Python, with `%%criterion tail-floor --lang python`; it needs no compiler. Rows, accumulators and
+/// verdict have the names above; `.value` is a number without brackets, what Rust gives as None is None, vectors are
+/// lists of floats, Lowest(20) keeps 20 rows, figure(name, unit, number, rows=accumulator) shows another one's rows:
+///
+///     meaning = "no row turns away from its reference by more than the floor allows"
+///     parameters = {"floor": ("unitless", -1.0, 1.0, "smallest cosine that is still the same row")}
+///     sees = ["cosine"]
+///     state = {"least": Lowest(), "mean": Mean()}
+///
+///     def row(state, row, p):
+///         state.least.add(row.cosine, row.id)
+///         state.mean.add(row.cosine)
+///
+///     def verdict(state, p):
+///         least = state.least.value
+///         return (
+///             pass_if(least >= p.floor, because=f"the smallest is {least}, the floor {p.floor}")
+///             .figure("cosine.min", "unitless", state.least)
+///             .figure("cosine.mean", "unitless", state.mean)
+///         )
+///
+/// A parameter is (unit, meaning) or (unit, least, most, meaning), None for an open end; what takes parameters is written
+/// "elements_over(atol, rtol)". Of modules there are math, cmath, itertools, functools, operator, collections, bisect and
+/// heapq. There is no numpy, whose results depend on the machine; no file, clock, randomness or network can be reached.
+/// A row costs some hundred times what it costs in Rust: for many rows of vectors, write Rust.
+///
+/// `%%criterion NAME --lang wat` takes WebAssembly's text: a `(component …)`, or a `(module …)` that exports
+/// "fascicolo:criterion/criterion@0.1.0#describe" and so on as the component model flattens them, with "memory" and
+/// "cabi_realloc"; wasm-checks/wit/criterion.wit is the contract. `%criterion NAME --component FILE.wasm --sha256 HEX`
+/// takes a ready component from any language; one with another digest is refused. Neither may import anything.
+///
 /// Standard criteria need no compiler; `%criterion show NAME` gives formula, units and traps of each:
 ///     cosine      every row keeps its direction
 ///     norm        every row keeps its length
@@ -96,12 +127,29 @@ pub struct CriterionArgs {
     /// In a shell: a file with the body [default: standard input]
     #[arg(long, value_name = "FILE")]
     pub file: Option<PathBuf>,
+    /// Without a body: a ready component of fascicolo:criterion, from whatever language
+    #[arg(long, value_name = "FILE.wasm", conflicts_with_all = ["lang", "file"])]
+    pub component: Option<PathBuf>,
+    /// With `--component`: its SHA-256, without which any file would do
+    #[arg(long, value_name = "HEX", requires = "component", value_parser = sha256)]
+    pub sha256: Option<String>,
+}
+
+/// 64 hexadecimal digits, in lower case.
+fn sha256(text: &str) -> Result<String, String> {
+    let digits = text.len() == 64 && text.chars().all(|c| c.is_ascii_hexdigit());
+    if digits { Ok(text.to_ascii_lowercase()) } else { Err("a SHA-256 has 64 hexadecimal digits".to_owned()) }
 }
 
 impl CriterionArgs {
     /// Whether the cell defines a criterion.
     pub fn defines(&self) -> bool {
         !matches!(self.what.as_str(), "show" | "list" | "help")
+    }
+
+    /// Whether what it defines stands in a body.
+    pub fn needs_body(&self) -> bool {
+        self.defines() && self.component.is_none()
     }
 }
 
@@ -110,4 +158,19 @@ impl CriterionArgs {
 pub enum Language {
     /// Rust with the criterion sdk.
     Rust,
+    /// Python with lists and `math`.
+    Python,
+    /// WebAssembly's text: a `(component …)`, or a `(module …)` with the contract's functions.
+    Wat,
+}
+
+impl Language {
+    /// As in `--lang` and in records.
+    pub fn name(self) -> &'static str {
+        match self {
+            Language::Rust => "rust",
+            Language::Python => "python",
+            Language::Wat => "wat",
+        }
+    }
 }

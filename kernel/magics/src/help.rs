@@ -67,8 +67,18 @@ mod tests {
             }
         }
         let criterion = page(&["%criterion"]).unwrap();
-        for word in ["criterion! {", "sees: {", "Lowest", "Spread", "elements_over(atol, rtol)", "argmax()", "because("]
-        {
+        for word in [
+            "criterion! {",
+            "sees: {",
+            "Lowest",
+            "Spread",
+            "elements_over(atol, rtol)",
+            "argmax()",
+            "because(",
+            "--lang python",
+            "def row(state, row, p):",
+            "--sha256",
+        ] {
             assert!(criterion.contains(word), "{word} is not in\n{criterion}");
         }
         let reference = page(&["reference"]).unwrap();

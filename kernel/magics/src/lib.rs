@@ -69,7 +69,7 @@ impl Action {
     pub fn needs_body(&self) -> bool {
         match self {
             Action::Reference(args) => args.what == reference::ReferenceWhat::New,
-            Action::Criterion(args) => args.defines(),
+            Action::Criterion(args) => args.needs_body(),
             Action::Python(_) | Action::Resume(_) => true,
             Action::Snapshot(_)
             | Action::Probe(_)

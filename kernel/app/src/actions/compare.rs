@@ -676,7 +676,7 @@ impl Given<'_> {
             "hints": self.hints.iter().map(|h| json!({ "cause": h.cause, "text": h.text })).collect::<Value>(),
             "notes": notes,
             "fuel": fuel,
-            "limits": criterion::limits(),
+            "limits": criterion::limits(self.admitted),
         });
         if let Some(resuming) = &self.resuming {
             result["resume"] = resuming.record.clone();

@@ -1,15 +1,17 @@
 //! `%%criterion`, `%criterion show|list`, and how a criterion is found by name.
 
-use super::Done;
+use super::{Done, files};
 use crate::failure::Failure;
-use crate::front::FrontEnd;
+use crate::front::{FrontEnd, Stream};
 use crate::ledger;
 use crate::session::{Fact, Place, Session};
 use fascicolo_contract::verdict::{Description, MeasureAsked};
-use fascicolo_criterion::{Admitted, CriterionError, compile, digest, host, standard};
-use fascicolo_dossier::{Kind, View};
+use fascicolo_criterion::{Admitted, CriterionError, compile, digest, host, inspect, python, standard, wat};
+use fascicolo_dossier::{FileSeen, Kind, View};
 use fascicolo_magics::criterion::{CriterionArgs, Language};
 use serde_json::{Value, json};
+use std::io::Read;
+use std::path::Path;
 
 pub fn perform(
     session: &mut Session,
@@ -21,9 +23,19 @@ pub fn perform(
     if !args.defines() {
         return look(args, Some(&session.dossier));
     }
-    match args.lang {
-        Language::Rust => define(session, &args.what, body, place, front),
+    let name = args.what.as_str();
+    if standard::find(name).is_some() {
+        return Err(Failure::usage(
+            "standard_name",
+            format!("`{name}` is a standard criterion"),
+            "give yours another name, so that nobody takes one for the other",
+        ));
     }
+    let made = match &args.component {
+        Some(path) => take(session, name, path, args.sha256.as_deref())?,
+        None => make(session, name, args.lang, body, front)?,
+    };
+    define(session, name, made, place)
 }
 
 /// `list`, `show` and `help`, which need no session, and no case file either.
@@ -78,14 +90,26 @@ fn known(log: Option<&View>) -> Vec<String> {
     names
 }
 
-fn define(session: &mut Session, name: &str, body: &str, place: &Place, front: &dyn FrontEnd) -> Result<Done, Failure> {
-    if standard::find(name).is_some() {
-        return Err(Failure::usage(
-            "standard_name",
-            format!("`{name}` is a standard criterion"),
-            "give yours another name, so that nobody takes one for the other",
-        ));
-    }
+/// A criterion that was made, and how.
+struct Made {
+    /// The component, or what stands for it where an interpreter runs the source.
+    component: Vec<u8>,
+    language: &'static str,
+    source: Option<String>,
+    /// What is particular to the language, for the record.
+    about: Value,
+    elapsed_ms: u64,
+    reads: Vec<FileSeen>,
+}
+
+/// Makes a component of a cell.
+fn make(
+    session: &mut Session,
+    name: &str,
+    language: Language,
+    body: &str,
+    front: &dyn FrontEnd,
+) -> Result<Made, Failure> {
     if body.trim().is_empty() {
         let what = format!("criterion `{name}` has an empty body");
         return Err(Failure::usage("empty_body", what, "`%help criterion` shows a whole criterion"));
@@ -99,37 +123,96 @@ fn define(session: &mut Session, name: &str, body: &str, place: &Place, front: &
             "take it out: a criterion sees nothing but rows and parameters, and its source is shared with the case file",
         ));
     }
-    let toolchain = session.toolchain(front)?;
-    front.progress(&format!("compiling criterion {name}"), None);
-    let interrupt = session.interrupt.clone();
-    let compiled = compile::compile(&toolchain, name, body, &|| interrupt.is_raised())?;
-    let admitted = session.admit(name, &compiled.component)?;
-    let description = &admitted.description;
-    let digest = digest(&compiled.component);
-    let source_digest = fascicolo_criterion::digest(body.as_bytes());
-    let mut result = describe(description);
+    let started = std::time::Instant::now();
+    let (component, about) = match language {
+        Language::Rust => {
+            let toolchain = session.toolchain(front)?;
+            front.progress(&format!("compiling criterion {name}"), None);
+            let interrupt = session.interrupt.clone();
+            let compiled = compile::compile(&toolchain, name, body, &|| interrupt.is_raised())?;
+            let about = json!({
+                "rustc": toolchain.version, "sdk_digest": toolchain.sdk_digest,
+                "confinement": compiled.confinement.name(),
+            });
+            (compiled.component, about)
+        }
+        Language::Python => {
+            let script = python::Script::new(name, body)?;
+            if !session.host()?.has_python() {
+                front.stream(Stream::Stderr, "compiling the Python host, once for this version of the program\n");
+            }
+            front.progress(&format!("reading criterion {name}"), None);
+            (script.sealed(), json!({ "python_host_digest": python::digest() }))
+        }
+        Language::Wat => (wat::assemble(name, body)?, json!({})),
+    };
+    let elapsed_ms = started.elapsed().as_millis() as u64;
+    let (language, source) = (language.name(), Some(body.to_owned()));
+    Ok(Made { component, language, source, about, elapsed_ms, reads: Vec::new() })
+}
+
+/// Takes a ready component.
+fn take(session: &mut Session, name: &str, path: &Path, sha256: Option<&str>) -> Result<Made, Failure> {
+    compile::check_name(name)?;
+    let path = session.resolve(path);
+    let unreadable = |e: std::io::Error| Failure {
+        place: Some(files::shown(&path)),
+        ..Failure::usage("component_unreadable", format!("{} cannot be read: {e}", path.display()), "name a file")
+    };
+    let mut component = Vec::new();
+    // One byte more tells that there are too many; the inspection says so.
+    let most = inspect::COMPONENT_BYTES as u64 + 1;
+    std::fs::File::open(&path).and_then(|file| file.take(most).read_to_end(&mut component)).map_err(unreadable)?;
+    let has = digest(&component);
+    if let Some(wants) = sha256.filter(|wants| *wants != has) {
+        return Err(CriterionError::OtherDigest { name: name.to_owned(), wants: wants.to_owned(), has }.into());
+    }
+    let about = json!({ "sha256_given": sha256.is_some() });
+    let reads = vec![FileSeen { role: "component".to_owned(), sha256: has, bytes: component.len() as u64 }];
+    Ok(Made { component, language: "component", source: None, about, elapsed_ms: 0, reads })
+}
+
+fn define(session: &mut Session, name: &str, made: Made, place: &Place) -> Result<Done, Failure> {
+    let started = std::time::Instant::now();
+    let admitted = session.admit(name, &made.component)?;
+    let digest = digest(&made.component);
+    let mut result = describe(&admitted.description);
+    let mut body = json!({ "name": name, "language": made.language, "digest": digest });
+    result["language"] = json!(made.language);
     result["digest"] = json!(digest);
-    result["source_digest"] = json!(source_digest);
-    result["bytes"] = json!(compiled.component.len());
-    result["compile_ms"] = json!(compiled.elapsed_ms);
-    result["rustc"] = json!(toolchain.version);
-    result["sdk_digest"] = json!(toolchain.sdk_digest);
-    result["confinement"] = json!(compiled.confinement.name());
-    result["limits"] = limits();
+    if let Some(source) = &made.source {
+        let source_digest = fascicolo_criterion::digest(source.as_bytes());
+        result["source_digest"] = json!(source_digest);
+        body["source_digest"] = json!(source_digest);
+    }
+    result["bytes"] = json!(made.component.len());
+    // An interpreter reads the source when it is asked what it is.
+    let admission_ms = if made.language == "python" { started.elapsed().as_millis() as u64 } else { 0 };
+    result["compile_ms"] = if made.source.is_some() { json!(made.elapsed_ms + admission_ms) } else { Value::Null };
+    for (key, value) in made.about.as_object().into_iter().flatten() {
+        result[key] = value.clone();
+        // With the digests it stands in the entry what the component was made with.
+        if key.ends_with("_digest") {
+            body[key] = value.clone();
+        }
+    }
+    result["limits"] = limits(&admitted);
     let fact = Fact {
-        body: json!({ "name": name, "digest": digest, "source_digest": source_digest, "sdk_digest": toolchain.sdk_digest }),
+        body,
         result,
-        private: vec![("source".to_owned(), body.to_owned())],
-        blobs: vec![("component".to_owned(), compiled.component)],
+        private: made.source.map(|source| ("source".to_owned(), source)).into_iter().collect(),
+        blobs: vec![("component".to_owned(), made.component)],
+        reads: made.reads,
         ..Fact::default()
     };
     session.record(place, Kind::Criterion, "criterion", fact)
 }
 
 /// What holds a criterion while it runs, for the record.
-pub fn limits() -> Value {
+pub fn limits(admitted: &Admitted) -> Value {
+    let budget = admitted.budget();
     json!({
-        "base_fuel": host::BASE_FUEL, "fuel_per_row": host::FUEL_PER_ROW, "fuel_per_value": host::FUEL_PER_VALUE,
+        "base_fuel": budget.base_fuel, "verdict_fuel": budget.verdict_fuel, "fuel_per_row": budget.fuel_per_row, "fuel_per_value": budget.fuel_per_value,
         "memory_bytes": host::MEMORY_BYTES, "table_entries": host::TABLE_ENTRIES, "stack_bytes": host::STACK_BYTES,
         "answer_bytes": host::ANSWER_BYTES,
     })
@@ -198,14 +281,24 @@ fn show(log: Option<&View>, name: Option<&str>) -> Result<Done, Failure> {
     let (component, _) = component(log, name)?;
     let entry =
         |log: &View| log.records().rev().find(|r| r.kind == Kind::Criterion && r.body["name"] == name).map(|r| r.seq);
-    let source = match (log.and_then(|log| Some((log, entry(log)?))), standard::find(name)) {
+    let own = log.and_then(|log| Some((log, entry(log)?)));
+    let ready = own.is_some_and(|(log, entry)| log.record(entry).is_some_and(|r| r.body["language"] == "component"));
+    let source = match (own, standard::find(name)) {
+        (Some(_), _) if ready => "a ready component was taken; its source is not known here".to_owned(),
         (Some((log, entry)), _) => log.value(entry, "source")?.unwrap_or_else(|| "its source was redacted".to_owned()),
         (None, standard) => standard.map(|s| s.source.to_owned()).unwrap_or_default(),
     };
     let admitted = crate::session::criteria_host()?.admit(name, &component)?;
     let mut result = describe(&admitted.description);
     result["digest"] = json!(digest(&component));
-    result["source_digest"] = json!(fascicolo_criterion::digest(source.as_bytes()));
+    for key in ["language", "python_host_digest"] {
+        if let Some(known) = own.and_then(|(log, entry)| log.record(entry)).and_then(|r| r.body.get(key)) {
+            result[key] = known.clone();
+        }
+    }
+    if !ready {
+        result["source_digest"] = json!(fascicolo_criterion::digest(source.as_bytes()));
+    }
     result["bytes"] = json!(component.len());
     result["source"] = json!(source);
     Ok(Done::shown("criterion", result))

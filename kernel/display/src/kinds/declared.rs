@@ -95,14 +95,24 @@ pub fn criterion(v: &Value) -> Doc {
     for (path, name) in [("measures", "sees measures"), ("wants", "sees besides")] {
         facts.push(Fact::new(name, text(v, path)));
     }
-    if at(v, "bytes").is_some() {
+    // An interpreter runs the source itself: there is no component of its own.
+    let interpreted = maybe(v, "python_host_digest");
+    facts.extend(maybe(v, "language").map(|language| Fact::new("language", language)));
+    if at(v, "bytes").is_some() && interpreted.is_none() {
         facts.push(Fact::new("component", format!("{} bytes", count(v, "bytes"))));
     }
     if let Some(elapsed) = at(v, "compile_ms").and_then(Value::as_f64) {
         facts.push(Fact::new("compiled in", number::elapsed(elapsed)));
     }
-    facts.push(Fact::digest("component digest", text(v, "digest")));
-    facts.push(Fact::digest("source digest", text(v, "source_digest")));
+    let digest = if interpreted.is_some() { "digest of source and host" } else { "component digest" };
+    facts.push(Fact::digest(digest, text(v, "digest")));
+    facts.extend(interpreted.map(|digest| Fact::digest("Python host digest", digest)));
+    if maybe(v, "language").as_deref() != Some("component") {
+        facts.push(Fact::digest("source digest", text(v, "source_digest")));
+    }
+    if at(v, "sha256_given") == Some(&Value::Bool(false)) {
+        facts.push(Fact::new("taken", "without --sha256: give the component digest there to have no other file taken"));
+    }
     doc.facts(facts);
     if let Some(source) = maybe(v, "source") {
         doc.blocks.push(Block::Verbatim(source));
