@@ -4,6 +4,7 @@ of the same kind that passes under the same seal, and what looks elsewhere. The 
 import json
 import os
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -96,15 +97,11 @@ class Case:
 
 @pytest.fixture(scope="module")
 def judged(program, tmp_path_factory):
-    """The kind of a report, judged once."""
-    known = {}
-
-    def of_report(report):
-        if report not in known:
-            known[report] = Case(program, tmp_path_factory.mktemp("report"), KINDS[report]())
-        return known[report]
-
-    return of_report
+    """The kind of a report, judged once; those that follow are judged meanwhile, as a case file mostly waits for the disk."""
+    with ThreadPoolExecutor(max_workers=4) as pool:
+        cases = {report: pool.submit(Case, program, tmp_path_factory.mktemp("report"), made()) for report, made in KINDS.items()}
+        yield lambda report: cases[report].result()
+        pool.shutdown(cancel_futures=True)
 
 
 @pytest.mark.parametrize("report", KINDS)
