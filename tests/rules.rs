@@ -377,6 +377,14 @@ fn columns_are_those_of_the_reference_and_no_others() {
     assert_eq!(same.verdict(0), "pass");
     assert_eq!(same.json()["candidate"]["columns"]["vector"], "embedding");
     assert!(same.json()["notes"][0].as_str().unwrap().contains("compares a file with itself"));
+    assert_eq!(same.json()["of_itself"], true);
+    // The same bytes at another place are what an exact repeat gives: a pass like any other, and said.
+    let copy = desk.folder.path().join("repeat.parquet");
+    std::fs::copy(&file, &copy).unwrap();
+    let repeat = desk.run(&["compare", &file, copy.to_str().unwrap(), "--criterion", "allclose", "--json"]);
+    assert_eq!(repeat.verdict(0), "pass");
+    assert_eq!(repeat.json()["of_itself"], false);
+    assert!(repeat.json()["notes"][0].as_str().unwrap().contains("an exact repeat, or a copy"), "{}", repeat.stdout);
 }
 
 #[test]

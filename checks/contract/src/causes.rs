@@ -28,14 +28,21 @@ const SEEKING_PRODUCTS: f64 = 2e9;
 /// Labels that are counted.
 const LABELS: usize = 1_024;
 
+/// A vector is that of a row if it is no further from it than this, as a part of its length.
+const CARRIED: f64 = 2e-3;
+/// Values from which a row's direction means something.
+const DIRECTIONS: usize = 4;
+
 /// A row that differs much.
 #[derive(Debug, Clone)]
 struct Turned {
     id: String,
     relative: f64,
     candidate: Vec<f64>,
-    /// The row whose vector it carries, and how close it is, as a cosine.
+    /// The row whose vector it carries, and how far from it, as a part of its length.
     carries: Option<(f64, String)>,
+    /// How many rows of the reference have that vector.
+    owners: u64,
 }
 
 /// Gathers what hints rest on.
@@ -164,14 +171,19 @@ impl Causes {
             }
             if turned && self.sought.len() < SOUGHT_ROWS {
                 let id = batch.ids.get(row).to_owned();
-                self.sought.push(Turned { id, relative, candidate: c.clone(), carries: None });
+                self.sought.push(Turned { id, relative, candidate: c.clone(), carries: None, owners: 0 });
             }
         }
     }
 
     /// True if a second pass, through [`Causes::seek`], can tell more.
     pub fn wants_a_second_look(&self) -> bool {
-        !self.sought.is_empty() && !self.constant
+        !self.sought.is_empty() && !self.constant && self.has_directions()
+    }
+
+    /// Few values, such as a loss or two probabilities, lie near those of other rows and in their direction by chance.
+    fn has_directions(&self) -> bool {
+        self.dims >= DIRECTIONS
     }
 
     /// Looks among these rows of the reference for the vectors of the rows that differ much.
@@ -186,11 +198,13 @@ impl Causes {
                 continue;
             }
             for sought in self.sought.iter_mut().take(most) {
-                let nc = length(&sought.candidate);
-                let close = if nc > 0.0 { cosine(&r, nr, &sought.candidate, nc) } else { 0.0 };
-                let better = sought.carries.as_ref().is_none_or(|(known, _)| close > *known);
-                if close > 1.0 - 1e-6 && better && batch.ids.get(row) != sought.id {
-                    sought.carries = Some((close, batch.ids.get(row).to_owned()));
+                let apart = r.iter().zip(&sought.candidate).map(|(r, c)| (c - r) * (c - r)).sum::<f64>().sqrt() / nr;
+                if apart > CARRIED || batch.ids.get(row) == sought.id {
+                    continue;
+                }
+                sought.owners += 1;
+                if sought.carries.as_ref().is_none_or(|(known, _)| apart < *known) {
+                    sought.carries = Some((apart, batch.ids.get(row).to_owned()));
                 }
             }
         }
@@ -207,11 +221,18 @@ impl Causes {
             hint("one_vector", "every row of the candidate holds the same vector".to_owned());
             return hints;
         }
+        // A vector that several rows share (one-hot rows, duplicates) tells nothing of whose it is.
+        let own = self.sought.iter().filter(|row| row.owners == 1);
         let carried: Vec<(&Turned, &str)> =
-            self.sought.iter().filter_map(|row| Some((row, row.carries.as_ref()?.1.as_str()))).collect();
+            own.filter_map(|row| Some((row, row.carries.as_ref()?.1.as_str()))).collect();
         let swapped = carried.first().map(|(row, from)| (row.id.as_str(), *from));
-        let scaled = self.cosine.0 > 1.0 - 1e-6 && (self.ratio.0 < 0.999 || self.ratio.1 > 1.001);
-        let rotated = swapped.is_none() && self.cosine.0 < 0.9 && self.turned * 2 > self.rows && self.distances_kept();
+        let scaled =
+            self.has_directions() && self.cosine.0 > 1.0 - 1e-6 && (self.ratio.0 < 0.999 || self.ratio.1 > 1.001);
+        let rotated = self.has_directions()
+            && swapped.is_none()
+            && self.cosine.0 < 0.9
+            && self.turned * 2 > self.rows
+            && self.distances_kept();
         if let Some((id, from)) = swapped {
             match carried.len() {
                 1 if self.turned == 1 => hint(
@@ -228,7 +249,7 @@ impl Causes {
                 ),
             }
         }
-        if self.cosine.1 < -0.99 {
+        if self.has_directions() && self.cosine.1 < -0.99 {
             hint("mirrored", "every row points the opposite way".to_owned());
         } else if rotated {
             hint(
@@ -256,7 +277,8 @@ impl Causes {
         let one_sized = self.median().filter(|median| self.largest <= 64.0 * median && self.equal * 10 <= self.rows);
         if let Some(median) = one_sized.filter(|_| swapped.is_none() && !rotated && !scaled) {
             let size = match median {
-                m if m < 1e-5 => {
+                m if m < 1e-13 => Some("float64 rounding: another order of operations, thread count or processor"),
+                m if (1e-9..1e-5).contains(&m) => {
                     Some("float32 rounding: another order of operations, batch size, thread count or processor")
                 }
                 m if (5e-5..2e-3).contains(&m) => Some("float16 or TF32 rounding"),

@@ -401,7 +401,7 @@ impl Explain for CriterionError {
                 "get the file that was meant, or find out why it changed before you give this one's digest".into()
             }
             CriterionError::CannotAnswer { .. } => {
-                "mend the criterion for the row named, or find out why the row is so".into()
+                "mend the criterion, for the row where one is named: `%help criterion` says what an answer must have".into()
             }
             CriterionError::Runtime { .. } => "report this with the criterion's source".into(),
         }

@@ -7,12 +7,13 @@
 
 use crate::error::CriterionError;
 use crate::fence::Fence;
+use crate::shelf::Shelf;
 use crate::words::plain;
 use sha2::{Digest, Sha256};
 use std::borrow::Cow;
 use std::hash::{Hash, Hasher};
 use std::io::{Read, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
@@ -49,6 +50,8 @@ impl Isolation {
     }
 }
 
+/// Below the cache folder: machine code.
+const SHELF: &str = "compiled";
 /// Bytes of compiled code that are taken.
 const ARTIFACT_BYTES: u64 = 256 << 20;
 /// Address space of the child.
@@ -79,7 +82,7 @@ pub(crate) fn compile_as<'a>(
     bytes: impl FnOnce() -> Result<Cow<'a, [u8]>, CriterionError>,
 ) -> Result<Component, CriterionError> {
     let key = key(engine, known);
-    let kept = isolation.cache.as_deref().and_then(|cache| Shelf::below(cache));
+    let kept = isolation.cache.as_deref().and_then(|cache| Shelf::below(cache, SHELF));
     if let Some(artifact) = kept.as_ref().and_then(|shelf| shelf.get(&key)) {
         // What an older build of the same version left may not fit: then it is compiled anew.
         if let Ok(component) = load(engine, &artifact) {
@@ -96,8 +99,8 @@ pub(crate) fn compile_as<'a>(
 
 /// Whether machine code is kept for what is told apart by `known`; it may still turn out to be of no use.
 pub(crate) fn is_kept(engine: &Engine, isolation: &Isolation, known: &[u8]) -> bool {
-    let shelf = isolation.cache.as_deref().and_then(Shelf::below);
-    shelf.is_some_and(|shelf| shelf.0.join(key(engine, known)).is_file())
+    let shelf = isolation.cache.as_deref().and_then(|cache| Shelf::below(cache, SHELF));
+    shelf.is_some_and(|shelf| shelf.holds(&key(engine, known)))
 }
 
 /// Loads machine code.
@@ -240,57 +243,4 @@ fn shut_in() {
         }
     }
     Fence::default().close();
-}
-
-/// A folder of compiled components that only this user can write.
-struct Shelf(PathBuf);
-
-impl Shelf {
-    fn below(cache: &Path) -> Option<Shelf> {
-        let folder = cache.join("compiled");
-        if !folder.exists() {
-            std::fs::create_dir_all(cache).ok()?;
-            let mut builder = std::fs::DirBuilder::new();
-            #[cfg(unix)]
-            std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-            // Another process may have made it meanwhile; the look below tells whether it is good.
-            let _ = builder.create(&folder);
-        }
-        mine_alone(&folder).then_some(Shelf(folder))
-    }
-
-    /// What was kept under this key, if it is still what was put there.
-    fn get(&self, key: &str) -> Option<Vec<u8>> {
-        let kept = std::fs::read(self.0.join(key)).ok()?;
-        let (digest, artifact) = kept.split_at_checked(32)?;
-        (seal(key, artifact) == digest).then(|| artifact.to_vec())
-    }
-
-    /// Keeps it, whole or not at all; without a place for it, it is compiled again next time.
-    fn put(&self, key: &str, artifact: &[u8]) {
-        let written = tempfile::NamedTempFile::new_in(&self.0).and_then(|mut file| {
-            file.write_all(&seal(key, artifact))?;
-            file.write_all(artifact)?;
-            file.persist(self.0.join(key)).map_err(|e| e.error)
-        });
-        drop(written);
-    }
-}
-
-fn seal(key: &str, artifact: &[u8]) -> Vec<u8> {
-    Sha256::new().chain_update(key).chain_update(artifact).finalize().to_vec()
-}
-
-/// Whether a folder is one, is this user's, and nobody else can write in it.
-#[cfg(unix)]
-fn mine_alone(folder: &Path) -> bool {
-    use std::os::unix::fs::MetadataExt;
-    std::fs::symlink_metadata(folder)
-        .is_ok_and(|m| m.is_dir() && m.uid() == rustix::process::geteuid().as_raw() && m.mode() & 0o077 == 0)
-}
-
-/// Elsewhere nothing is kept: who can write there is not known.
-#[cfg(not(unix))]
-fn mine_alone(_folder: &Path) -> bool {
-    false
 }

@@ -19,6 +19,7 @@ pub mod isolate;
 mod jail;
 mod lines;
 pub mod python;
+mod shelf;
 pub mod standard;
 pub mod toolchain;
 pub mod wat;

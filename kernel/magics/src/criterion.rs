@@ -32,7 +32,7 @@ use std::path::PathBuf;
 ///     ulp_max, value_bits
 ///         largest distance in units in the last place, and of which type: 32 for float32, 64 for float64
 ///     label
-///         text from the label column of the reference; needs label = "…" in its [output]
+///         text from the label column of the reference; needs label = "…" in its [output]; a null is ""
 ///     candidate_label
 ///         text from the same column of the candidate, which then must have it
 ///     neighbours_kept(k, queries), neighbours_tied(k, queries)
@@ -41,22 +41,25 @@ use std::path::PathBuf;
 ///     centroid_kept
 ///         1.0 where the nearest class centroid is the same on both sides; needs labels
 ///     reference, candidate
-///         the raw vectors: len(), get(i), iter(), a.zip(b), argmax(); values as f64
+///         the raw vectors: len(), get(i), iter(), a.zip(b), argmax() (the first of equals; None without values); values as f64
 ///
 /// State lives in accumulators, which give the same bits in any order of rows:
 ///     Count    add(), add_if(condition), add_many(n); value() is a u64
 ///     Sum, Mean    add(value); value(); exact, rounded once at the end
-///     Lowest, Highest    add(value, row.id); value(); the 5 most extreme rows (Lowest<20> for 20)
+///     Lowest, Highest    add(value, row.id); value(); keeps the 5 most extreme rows (Lowest<2> for 2), of which at most 5 are shown
 ///     Spread    add(value); a histogram over any range
-///     Tally    add(key), add_pair(key, key); count(key), entries(); at most 1,024 different keys
+///     Tally    add(key), add_pair(key, key); count(key), count_pair(key, key); at most 1,024 different keys;
+///         entries() gives (&str, &str, u64) ascending: a key, the second key of a pair or "", and its rows
 ///     Sample    add(p.rows, row.id, row.reference, row.candidate); reference(), candidate(), ids(); both sides of the
 ///         rows whose ids have the smallest SHA-256, for what needs many rows at once: matrices with row(i), centred(),
 ///         norm(), times(&b), rows_by_rows(&b), columns_by_columns(&b), nearest_orthogonal()
 ///
 /// The verdict is pass_if(condition) or inconclusive(), followed by .because(text), .figure(name, unit, &accumulator)
-/// at least once, and .spread(name, unit, &spread, Some(threshold)) for a picture. A figure that is not finite (an
+/// at least once, and .spread(name, unit, &spread, Some(threshold)) for a picture, whose classes are its own. A figure
+/// may also be a number, &(a / b), or a count with the rows behind it, &(&state.count, &state.rows). A figure that is not finite (an
 /// accumulator that saw no row) makes the whole answer an error, never a pass. Parameters may name the range that means
-/// something: floor["unitless", -1.0..=1.0] "…".
+/// something: floor["unitless", -1.0..=1.0] "…"; they are numbers (f64), their names letters, digits and _. After `meaning`
+/// may come `version: "1.0.0",`; lines that begin with //! describe the whole. State holds accumulators only.
 ///
 /// The same in Python, with `%%criterion tail-floor --lang python`; it needs no compiler. Rows, accumulators and
 /// verdict have the names above; `.value` is a number without brackets, what Rust gives as None is None, vectors are

@@ -603,16 +603,29 @@ impl Given<'_> {
         let (of, to) = (&reference[0].sha256, &candidate[0].sha256);
         let read = comparison.columns();
         let side = |named: &Named| json!({ "id": named.id, "vector": named.vector, "label": named.label });
+        let of_itself =
+            files::same_place(&session.resolve(&self.args.reference), &session.resolve(&self.args.candidate));
         let mut notes = Vec::new();
         if self.resuming.is_some() && (of == to || self.content.rows.is_none()) {
             notes.push("every scalar of every step is the uninterrupted training's own, bit for bit".to_owned());
+        } else if of_itself {
+            notes.push("this compares a file with itself".to_owned());
         } else if of == to {
-            notes.push("the candidate's bytes are the reference's own: this compares a file with itself".to_owned());
+            notes.push(
+                "the candidate's bytes are the reference's own: an exact repeat, or a copy; which of both is not shown here"
+                    .to_owned(),
+            );
         } else if self.content.rows.is_none() && comparison.scalars().is_some() {
             notes.push("every scalar of every step is the reference's own, bit for bit".to_owned());
         } else if self.content.rows.is_none() {
             let what = if read.candidate.label.is_some() { "ids and vectors" } else { "rows" };
             notes.push(format!("the candidate's {what} are the reference's own, bit for bit, written in another way"));
+        }
+        if !self.terms.open.is_empty() {
+            notes.push(format!(
+                "no value was given for {}: figures that depend on it were made with 0, or the value of its range nearest to 0",
+                self.terms.open.join(", ")
+            ));
         }
         if let Some((_, sparse)) = comparison.scalars().filter(|(_, sparse)| !sparse.is_empty()) {
             notes
@@ -661,7 +674,7 @@ impl Given<'_> {
             "criterion": criterion,
             "declaration": declaration,
             "attempts": attempts,
-            "of_itself": of == to || self.content.rows.is_none(),
+            "of_itself": of_itself,
             "expect": if self.args.explore { Value::Null } else { json!(self.args.expect.name()) },
             "met": if self.args.explore { Value::Null } else { json!(self.met()) },
             "reference": {
@@ -686,7 +699,8 @@ impl Given<'_> {
             "post_hoc_accepted": self.args.accept_post_hoc, "explore": self.args.explore,
             "criterion": self.name, "digest": self.digest, "parameters": parameters,
             "declare": self.terms.seal.as_ref().map(|s| s.entry), "attempts": attempts,
-            "expect": self.args.expect.name(), "met": self.met(), "content": self.content.rows,
+            "expect": result["expect"], "met": result["met"], "content": self.content.rows,
+            "of_itself": of_itself,
         });
         Ok(Fact { body, result, reads: [reference, candidate].concat(), ..Fact::default() })
     }

@@ -129,7 +129,9 @@ fn make(
             let toolchain = session.toolchain(front)?;
             front.progress(&format!("compiling criterion {name}"), None);
             let interrupt = session.interrupt.clone();
-            let compiled = compile::compile(&toolchain, name, body, &|| interrupt.is_raised())?;
+            let compiled = compile::compile(&toolchain, name, body, Some(&crate::session::cache_folder()), &|| {
+                interrupt.is_raised()
+            })?;
             let about = json!({
                 "rustc": toolchain.version, "sdk_digest": toolchain.sdk_digest,
                 "confinement": compiled.confinement.name(),

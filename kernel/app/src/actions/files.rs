@@ -76,6 +76,11 @@ pub fn stamp(path: &Path) -> Vec<Stamp> {
         .collect()
 }
 
+/// Whether two paths lead to one file or folder.
+pub fn same_place(a: &Path, b: &Path) -> bool {
+    a == b || matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b)
+}
+
 /// A path for people: as the user wrote it.
 pub fn shown(path: &Path) -> String {
     path.display().to_string()

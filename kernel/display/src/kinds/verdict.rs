@@ -67,9 +67,9 @@ pub fn document(v: &Value) -> Doc {
     doc
 }
 
-/// Whether what was compared is the reference itself, as a file or row by row.
+/// Whether what was compared is the reference's own file.
 pub fn of_itself(v: &Value) -> bool {
-    let (reference, candidate) = (maybe(v, "reference.sha256"), maybe(v, "candidate.sha256"));
+    let (reference, candidate) = (maybe(v, "reference.path"), maybe(v, "candidate.path"));
     flag(v, "of_itself").unwrap_or_else(|| reference.is_some() && reference == candidate)
 }
 
