@@ -484,7 +484,7 @@ fn a_redacted_verdict_is_called_redacted_by_its_entry_and_is_no_pass_no_gap_and_
 #[test]
 fn the_reference_compared_with_itself_is_no_candidate_that_passes() {
     let mut own = records::pass();
-    own["reference"]["sha256"] = json!("ee");
+    own["of_itself"] = json!(true);
     let (said, lines) = answer_and_list(&with(vec![on(14, "ee", own.clone()), on(15, "aa", records::pass())]));
     assert!(
         said.contains("The one candidate gives") && said.contains("1 verdict is of the reference with itself"),
@@ -493,6 +493,12 @@ fn the_reference_compared_with_itself_is_no_candidate_that_passes() {
     assert_eq!(lines[0], "– ee.parquet: gives the expected result, being the reference itself");
     let said = answer(&with(vec![on(14, "ee", own)]));
     assert!(said.contains("nothing but the reference itself was compared"), "{said}");
+    // The same bytes at another place are an exact repeat, which counts.
+    let mut repeat = records::pass();
+    repeat["reference"]["sha256"] = json!("ee");
+    repeat["of_itself"] = json!(false);
+    let said = answer(&with(vec![on(14, "ee", repeat)]));
+    assert!(said.contains("The one candidate gives"), "{said}");
 }
 
 #[test]
