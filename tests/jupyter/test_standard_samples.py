@@ -94,7 +94,7 @@ def test_cka_is_kornbliths_on_the_columns_of_the_sample(program, tmp_path, name,
     r, c = r - r.mean(axis=0), c - c.mean(axis=0)
     # Its features' form, which the criterion does not use; squares of small values need their own unit.
     r, c = (side / (np.linalg.norm(side) or 1) for side in (r, c))
-    if rows == 2:
+    if len(r) == 2:
         assert figures(result) == {"rows.sampled": 2} and "there must be 3" in result["reason"]
         return
     denominator = np.linalg.norm(r.T @ r) * np.linalg.norm(c.T @ c)
