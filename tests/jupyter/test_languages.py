@@ -1,10 +1,14 @@
 """Criteria in Python, as somebody at a notebook meets them."""
+import json
+import os
 import time
 
 import jupyter_client
+import numpy as np
 import pytest
 
-from conftest import REPOSITORY
+from conftest import REPOSITORY, fascicolo
+from test_standard import write
 
 DATA = REPOSITORY / "notebooks" / "data" / "debian-sections"
 CELL = '''%%criterion {name} --lang python
@@ -91,3 +95,24 @@ def test_a_python_loop_without_end_leaves_the_kernel_alive(kernel):
     assert (reply["status"], reply["ename"]) == ("error", "OutOfFuel"), reply
     assert time.monotonic() - began < 10
     assert kernel("%criterion list")[0]["status"] == "ok"
+
+
+def test_a_python_source_that_names_the_home_folder_is_refused_because_it_travels_as_it_stands(program, tmp_path):
+    home = os.path.expanduser("~")
+    cell = f"# kept in {home}/clients/acme\nmeaning = 'm'\nparameters = {{}}\nsees = ['cosine']\nstate = {{'least': Lowest()}}\n"
+    ended = fascicolo(program, "criterion", "c", "--lang", "python", "--json", cwd=tmp_path, input=cell)
+    error = json.loads(ended.stdout)["error"]
+    assert (ended.returncode, error["kind"]) == (4, "place_in_source"), ended.stdout
+    assert f"{home}/clients" not in "".join(p.read_text(errors="replace") for p in tmp_path.rglob("*") if p.is_file())
+
+
+def test_an_accumulator_compared_with_a_number_is_an_error_and_no_verdict(program, tmp_path):
+    cell = (
+        "meaning = 'm'\nparameters = {}\nsees = ['cosine']\nstate = {'n': Count(), 'least': Lowest()}\n"
+        "def row(state, row, p):\n    state.least.add(row.cosine, row.id)\n"
+        "def verdict(state, p):\n    return pass_if(state.n != 0).figure('cosine.min', 'unitless', state.least)\n"
+    )
+    assert fascicolo(program, "criterion", "c", "--lang", "python", cwd=tmp_path, input=cell).returncode == 0
+    write(tmp_path / "r.parquet", np.ones((3, 2), np.float32))
+    ended = fascicolo(program, "compare", "r.parquet", "r.parquet", "--criterion", "c", "--explore", "--json", cwd=tmp_path)
+    assert ended.returncode == 3 and "write `.value`" in ended.stdout, ended.stdout

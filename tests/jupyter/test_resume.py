@@ -366,6 +366,26 @@ def test_a_bound_chosen_after_looking_is_post_hoc(program, desk):
     declare(program, desk, atol=10)
     code, result = resume(program, desk, wrong)
     assert (code, result["verdict"], result["post_hoc"]) == (3, "pass", True)
+    # Another run of it has another content, and yet how it deviates was seen.
+    (desk / "d.json").write_text("[10, 0.25]")
+    declare(program, desk, atol=20)
+    code, result = resume(program, desk, wrong)
+    assert (code, result["verdict"], result["post_hoc"]) == (3, "pass", True)
+    assert "resumed from the same uninterrupted one" in result["post_hoc_because"], result["post_hoc_because"]
+
+
+def test_a_column_that_holds_texts_is_named_and_nothing_is_called_equal_bit_for_bit_with_it(program, tmp_path):
+    for name, loss in (("r.csv", "2.31"), ("c.csv", "nan")):
+        (tmp_path / name).write_text("step,lr,loss\n" + "".join(f"{s},0.1,tensor({loss})\n" for s in range(1, 9)))
+    result = explore(program, tmp_path, "r.csv", "c.csv")
+    notes = " ".join(result["notes"])
+    assert "has a number for them: loss" in notes and "every scalar that was compared" in notes, notes
+
+
+def test_a_log_with_a_column_anew_in_every_line_is_refused_before_memory_is_full(program, tmp_path):
+    (tmp_path / "r.jsonl").write_text("".join(json.dumps({"step": i, f"k{i}": 1}) + "\n" for i in range(9000)))
+    ended = fascicolo(program, "compare", "r.jsonl", "r.jsonl", "--criterion", "trajectory", "--explore", "--json", cwd=tmp_path)
+    assert ended.returncode == 3 and "numbers and gaps" in ended.stdout, ended.stdout
 
 
 def test_a_checkpoint_that_was_not_written_is_noticed_even_where_an_old_one_lies(program, desk):

@@ -10,9 +10,11 @@ import zipfile
 import jupyter_client
 import nbclient
 import nbformat
+import numpy as np
 import pytest
 
 from conftest import fascicolo
+from test_standard import write
 
 
 def sha256(path):
@@ -237,3 +239,17 @@ def test_what_a_command_read_and_wrote_travels_with_an_export(program, tmp_path)
     names = zipfile.ZipFile(tmp_path / "case.zip").namelist()
     assert any(name.endswith("data/in.txt") for name in names) and any(name.endswith("data/out.txt") for name in names)
     assert fascicolo(program, "verify", "case.zip", cwd=tmp_path).returncode == 0
+
+
+def test_a_command_that_read_the_candidate_has_opened_it(program, tmp_path):
+    r = np.arange(12, dtype=np.float32).reshape(4, 3) + 1
+    write(tmp_path / "r.parquet", r), write(tmp_path / "c.parquet", r + 2), write(tmp_path / "d.parquet", r + 2.5)
+    form = "goal = 'values'\n[output]\npath = 'r.parquet'\n"
+    assert fascicolo(program, "reference", "new", "sample", cwd=tmp_path, input=form).returncode == 0
+    assert sh(program, tmp_path, "wc -c c.parquet", "--reads", "c.parquet")[0] == 0
+    assert fascicolo(program, "declare", "abs", "--set", "most=4", "--because", "after a look", cwd=tmp_path).returncode == 0
+    for name, expected in (("c.parquet", (3, "pass", True)), ("d.parquet", (0, "pass", False))):
+        ended = fascicolo(program, "compare", "r.parquet", name, "--criterion", "abs", "--json", cwd=tmp_path)
+        result = json.loads(ended.stdout)
+        assert (ended.returncode, result["verdict"], result["post_hoc"]) == expected, (name, ended.stdout)
+    assert fascicolo(program, "dossier", "verify", cwd=tmp_path).returncode == 0

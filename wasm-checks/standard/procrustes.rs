@@ -26,6 +26,11 @@ criterion! {
     },
     verdict: |state, p| {
         let (rows, values) = (state.sample.len() as f64, state.sample.dims() as f64);
+        if rows < 2.0 {
+            return inconclusive()
+                .because("one row can be rotated onto any other: there must be 2")
+                .figure("rows.sampled", "rows", &rows);
+        }
         // Multiplications: of the lower factors, of the products, of up to a dozen inverses. So many fit the fuel of a verdict.
         let cost = |rows: f64| {
             let smaller = rows.min(values);

@@ -16,9 +16,10 @@ criterion! {
         k["classes", 1.0..=1000.0] "how many first classes are compared beside, a whole number",
     },
     sees: { reference, candidate },
-    state: { rows: Count, same: Count, flipped: Highest<20>, flips: Count, tied: Count, kept: Count, asked: Count },
+    state: { rows: Count, same: Count, flipped: Highest<20>, flips: Count, tied: Count, kept: Count, asked: Count, few: Count },
     row: |state, row, p| {
         state.rows.add();
+        state.few.add_if(row.reference.len() < 2);
         // −0 + 0 is 0: both zeros are one score.
         let before = |v: Vector<'_>, a: usize, b: usize| (v.get(b) + 0.0).total_cmp(&(v.get(a) + 0.0)).then(a.cmp(&b));
         let classes = row.reference.len();
@@ -49,6 +50,11 @@ criterion! {
     },
     verdict: |state, p| {
         let (rows, same) = (state.rows.value(), state.same.value());
+        if state.few.value() > 0 {
+            return inconclusive()
+                .because("rows of one score put it first whatever it is: there must be 2 classes")
+                .figure("rows", "rows", &state.rows);
+        }
         let agreement = same as f64 / rows as f64;
         let overlap = state.kept.value() as f64 / state.asked.value() as f64;
         pass_if(agreement >= p.floor)

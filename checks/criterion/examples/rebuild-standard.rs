@@ -20,7 +20,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     names.sort_unstable();
     for name in &names {
         let source = std::fs::read_to_string(standard.join(format!("{name}.rs")))?;
-        let compiled = compile::compile(&toolchain, name, &source, None, &|| false)?;
+        let compiled = compile::compile(&toolchain, name, &source, &|| false)?;
         std::fs::write(standard.join(format!("prebuilt/{name}.wasm")), &compiled.component)?;
         sums += &format!("{}  {name}.wasm\n", digest(&compiled.component));
         eprintln!(

@@ -3,10 +3,8 @@
 use crate::error::{CriterionError, Diagnostic};
 use crate::fence::Confinement;
 use crate::jail;
-use crate::shelf::Shelf;
 use crate::toolchain::{Toolchain, code_options};
 use crate::words::plain;
-use sha2::{Digest, Sha256};
 use std::ffi::OsString;
 use std::path::Path;
 use std::time::Instant;
@@ -18,7 +16,7 @@ pub struct Compiled {
     pub component: Vec<u8>,
     /// What held the compiler.
     pub confinement: Confinement,
-    /// Wall time, milliseconds; of taking it from the cache, where it was.
+    /// Wall time, milliseconds.
     pub elapsed_ms: u64,
 }
 
@@ -30,61 +28,18 @@ pub fn check_name(name: &str) -> Result<(), CriterionError> {
     if fits { Ok(()) } else { Err(CriterionError::BadName { name: name.to_owned() }) }
 }
 
-/// Below the cache folder: components of cells.
-const SHELF: &str = "cells";
-/// To be counted up with every change of what is done to a cell on its way, here, in the gate and in the lines.
-const KEPT_AS: &str = "1";
-
-/// Compiles `source` into a component, or takes the one that the same source, sdk and rustc gave before from `cache`.
+/// Compiles `source` into a component.
 ///
 /// The same source, sdk and rustc give the same bytes, in any folder and on any machine.
 pub fn compile(
     toolchain: &Toolchain,
     name: &str,
     source: &str,
-    cache: Option<&Path>,
     interrupted: &dyn Fn() -> bool,
 ) -> Result<Compiled, CriterionError> {
     check_name(name)?;
     crate::gate::check(name, source)?;
     let started = Instant::now();
-    let shelf = cache.and_then(|cache| Shelf::below(cache, SHELF));
-    let key = key(toolchain, name, source);
-    if let Some((component, confinement)) = shelf.as_ref().and_then(|shelf| unpack(shelf.get(&key)?)) {
-        return Ok(Compiled { component, confinement, elapsed_ms: started.elapsed().as_millis() as u64 });
-    }
-    let (component, confinement) = afresh(toolchain, name, source, interrupted)?;
-    if let Some(shelf) = shelf {
-        shelf.put(&key, &[confinement.name().as_bytes(), b"\n", &component].concat());
-    }
-    Ok(Compiled { component, confinement, elapsed_ms: started.elapsed().as_millis() as u64 })
-}
-
-/// What a component follows from.
-fn key(toolchain: &Toolchain, name: &str, source: &str) -> String {
-    let options = code_options().join(" ");
-    let parts = [env!("CARGO_PKG_VERSION"), KEPT_AS, &toolchain.version, &toolchain.sdk_digest, &options, name, source];
-    let mut hash = Sha256::new();
-    for part in parts {
-        hash.update((part.len() as u64).to_le_bytes());
-        hash.update(part);
-    }
-    crate::hex(&hash.finalize())
-}
-
-/// A component and what held its compiler, as they were kept.
-fn unpack(kept: Vec<u8>) -> Option<(Vec<u8>, Confinement)> {
-    let end = kept.iter().position(|byte| *byte == b'\n')?;
-    let confinement = Confinement::ALL.into_iter().find(|c| c.name().as_bytes() == &kept[..end])?;
-    Some((kept[end + 1..].to_vec(), confinement))
-}
-
-fn afresh(
-    toolchain: &Toolchain,
-    name: &str,
-    source: &str,
-    interrupted: &dyn Fn() -> bool,
-) -> Result<(Vec<u8>, Confinement), CriterionError> {
     let io = |what: &str| {
         let what = what.to_owned();
         move |source| CriterionError::Io { what, source }
@@ -139,7 +94,7 @@ fn afresh(
     let module = std::fs::read(folder.path().join("criterion.wasm")).map_err(io("read the compiled cell"))?;
     crate::inspect::module(name, &module)?;
     let component = componentize(name, &crate::lines::keep(name, &module, &file, source)?)?;
-    Ok((component, ended.confinement))
+    Ok(Compiled { component, confinement: ended.confinement, elapsed_ms: started.elapsed().as_millis() as u64 })
 }
 
 /// Wraps a core module, which carries the contract's type in a custom section, into a component.

@@ -14,9 +14,6 @@ pub enum Confinement {
 }
 
 impl Confinement {
-    /// Every one.
-    pub const ALL: [Confinement; 3] = [Confinement::Enforced, Confinement::Partial, Confinement::None];
-
     /// The name used in records.
     pub fn name(self) -> &'static str {
         match self {

@@ -15,6 +15,8 @@ use wasmparser::{Parser, Payload};
 const SECTION: &str = "fascicolo:lines";
 /// What follows so closely belongs to the same statement.
 const NEAR_BYTES: u64 = 64;
+/// Stretches of code that a cell can have; a large one has some thousand.
+const MOST_STRETCHES: usize = 1 << 18;
 /// Lines of a cell are at most the bytes of one.
 const MOST_LINES: u64 = crate::gate::SOURCE_BYTES as u64;
 
@@ -101,6 +103,10 @@ fn lines(
     let mut found: Vec<Stretch> = Vec::new();
     let mut units = dwarf.units();
     while let Some(header) = units.next()? {
+        // Tables that a cell wrote itself may multiply: many calls that share one long list of ranges.
+        if found.len() > MOST_STRETCHES {
+            return Ok(Vec::new());
+        }
         let unit = dwarf.unit(header)?;
         // The compiler names a unit after the file of its crate.
         let of_cell = unit.name.is_some_and(|name| name.slice().starts_with(file.as_bytes()));
@@ -124,6 +130,9 @@ fn lines(
             let before = open.take();
             if let Some((start, line)) = before.filter(|(_, line)| *line > 0) {
                 found.push(Stretch { start, end: row.address(), depth: isize::MAX, line });
+            }
+            if found.len() > MOST_STRETCHES {
+                return Ok(Vec::new());
             }
             if !row.end_sequence() {
                 // Code of no line, such as the jump back of a loop, belongs to what stands before it.
@@ -155,6 +164,9 @@ fn lines(
             }
             let mut ranges = dwarf.die_ranges(&unit, entry)?;
             while let Some(range) = ranges.next()? {
+                if found.len() > MOST_STRETCHES {
+                    return Ok(Vec::new());
+                }
                 found.push(Stretch { start: range.begin, end: range.end, depth: entry.depth(), line });
             }
         }

@@ -17,7 +17,7 @@ static TOOLCHAIN: LazyLock<Toolchain> = LazyLock::new(|| {
 static HOST: LazyLock<Host> = LazyLock::new(|| Host::new().unwrap());
 
 fn compiled(name: &str, source: &str) -> Result<Vec<u8>, CriterionError> {
-    compile::compile(&TOOLCHAIN, name, source, None, &|| false).map(|c| c.component)
+    compile::compile(&TOOLCHAIN, name, source, &|| false).map(|c| c.component)
 }
 
 fn admitted(name: &str, source: &str) -> Result<Admitted, CriterionError> {
@@ -118,40 +118,6 @@ fn the_prebuilt_standard_criteria_are_what_their_sources_compile_to() {
             let rebuilt = compiled(criterion.name, criterion.source).unwrap();
             assert_eq!(digest(&rebuilt), sum, "{} differs: run the example rebuild-standard", criterion.name);
         }
-    }
-}
-
-#[test]
-fn a_cell_compiled_before_is_taken_as_it_was_and_only_as_it_was() {
-    let cache = tempfile::tempdir().unwrap();
-    let source = standard::find("abs").unwrap().source;
-    let first = compile::compile(&TOOLCHAIN, "kept", source, Some(cache.path()), &|| false).unwrap();
-    // Whatever comes from this one was not compiled.
-    let none = Toolchain { rustc: cache.path().join("no-such-rustc"), ..TOOLCHAIN.clone() };
-    let again = || compile::compile(&none, "kept", source, Some(cache.path()), &|| false);
-    let taken = again().unwrap();
-    assert_eq!((digest(&taken.component), taken.confinement), (digest(&first.component), first.confinement));
-    let other = format!("{source}\n");
-    assert!(compile::compile(&none, "kept", &other, Some(cache.path()), &|| false).is_err(), "another source");
-    assert!(compile::compile(&none, "other", source, Some(cache.path()), &|| false).is_err(), "another name");
-    let sdk = Toolchain { sdk_digest: "0".repeat(64), ..none.clone() };
-    assert!(compile::compile(&sdk, "kept", source, Some(cache.path()), &|| false).is_err(), "another sdk");
-    // A changed byte, and a folder that others may write in: compiled anew, or not at all.
-    let folder = cache.path().join("cells");
-    let file = std::fs::read_dir(&folder).unwrap().next().unwrap().unwrap().path();
-    let whole = std::fs::read(&file).unwrap();
-    for at in [0, 31, 32, 45, whole.len() - 1] {
-        let mut changed = whole.clone();
-        changed[at] ^= 1;
-        std::fs::write(&file, changed).unwrap();
-        assert!(again().is_err(), "byte {at}");
-    }
-    std::fs::write(&file, &whole).unwrap();
-    again().unwrap();
-    #[cfg(unix)]
-    {
-        std::fs::set_permissions(&folder, std::os::unix::fs::PermissionsExt::from_mode(0o770)).unwrap();
-        assert!(again().is_err());
     }
 }
 

@@ -24,6 +24,10 @@ use crate::{Columns, Error};
 /// Longest log that is read, in bytes: it is held in memory several times over.
 const LONGEST: u64 = 1 << 30;
 
+/// Numbers that a log can hold, rows times columns as far as they are filled: a column anew in every line would take memory
+/// with the square of the lines.
+const MOST_CELLS: usize = 30_000_000;
+
 /// What a file says, before any column is chosen: numbers by column and row, as they stand.
 #[derive(Debug, Default)]
 pub(crate) struct Raw {
@@ -35,9 +39,18 @@ pub(crate) struct Raw {
     rows: Vec<Vec<Option<f64>>>,
     /// Columns that hold something that is no number.
     texts: Vec<bool>,
+    /// Numbers and gaps in all rows together.
+    cells: usize,
 }
 
 impl Raw {
+    /// Adds a row; false if the log holds more than can be read.
+    fn push(&mut self, row: Vec<Option<f64>>) -> bool {
+        self.cells += row.len();
+        self.rows.push(row);
+        self.cells <= MOST_CELLS
+    }
+
     /// The place of a column, which is made if it is not there yet.
     fn column(&mut self, name: &str) -> usize {
         if let Some(&at) = self.places.get(name) {
@@ -176,6 +189,8 @@ impl Log {
         if !given {
             let dense: Vec<bool> =
                 (0..scalars.len()).map(|i| rows.iter().all(|(_, values)| values[i].is_some())).collect();
+            let texts = raw.names.iter().enumerate().filter(|(at, _)| *at != step && raw.texts[*at]);
+            sparse.extend(texts.map(|(_, name)| name.clone()));
             sparse.extend(scalars.iter().zip(&dense).filter(|(_, dense)| !**dense).map(|((name, _), _)| name.clone()));
             for (_, values) in &mut rows {
                 let mut keep = dense.iter();

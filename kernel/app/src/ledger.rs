@@ -230,7 +230,8 @@ fn order_fault(log: &(impl Entries + ?Sized), record: &Record) -> Option<String>
     let Some(own) = opening(log, record) else {
         return Some("its candidate was not entered as opened before it".to_owned());
     };
-    late(log, &name, &seal, &content, own.seq).map(|why| format!("it is not called post hoc, but {why}"))
+    let resumed = if record.body["resumed"] == true { resumed_before(log, &seal) } else { None };
+    late(log, &name, &seal, &content, own.seq).or(resumed).map(|why| format!("it is not called post hoc, but {why}"))
 }
 
 /// The entry with which the comparison of this entry began: where its files were entered as opened.
@@ -241,9 +242,31 @@ pub fn opening<'a>(log: &'a (impl Entries + ?Sized), record: &Record) -> Option<
     log.entries().iter().rev().filter(|r| r.seq <= record.seq).find(begins)
 }
 
-/// The entry in which this content was first read.
+/// The entry in which this content was first read: by a comparison, or by a command that named it among what it reads.
 pub fn first_opened(log: &(impl Entries + ?Sized), content: &Content) -> Option<u64> {
-    log.entries().iter().find(|r| r.kind == Kind::Opened && content.was_read_in(r)).map(|r| r.seq)
+    let looked = |r: &&Record| match r.kind {
+        Kind::Opened => content.was_read_in(r),
+        Kind::Fact => r.reads.iter().any(|f| f.role == "input" && content.files.contains(&f.sha256)),
+        _ => false,
+    };
+    log.entries().iter().find(looked).map(|r| r.seq)
+}
+
+/// Why the seal came too late for a resumed training, if it did: how one deviates from the same uninterrupted training was
+/// seen before. Each resumption has a content of its own, so that none of them is known again by it.
+pub fn resumed_before(log: &(impl Entries + ?Sized), seal: &Seal) -> Option<String> {
+    // One that is the uninterrupted training's own, bit for bit, told nothing.
+    let of_reference = |r: &Record| {
+        !r.body["content"].is_null() && r.reads.iter().any(|f| f.role == "reference" && f.sha256 == seal.output)
+    };
+    let seen = |r: &&Record| {
+        r.kind == Kind::Verdict && r.body["resumed"] == true && r.body["verdict"] != "not_comparable" && of_reference(r)
+    };
+    let first = log.entries().iter().find(seen).filter(|r| r.seq < seal.entry)?;
+    Some(format!(
+        "a training resumed from the same uninterrupted one was compared in entry {}, before the seal of entry {}",
+        first.seq, seal.entry
+    ))
 }
 
 /// The seal of this criterion that stood when an entry was written.

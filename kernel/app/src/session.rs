@@ -56,6 +56,8 @@ pub struct Session {
     rust: Option<Arc<RustCells>>,
     host: Option<Host>,
     toolchain: Option<Toolchain>,
+    /// What cells of criteria were compiled to, by name and source.
+    pub cells: std::collections::HashMap<(String, String), fascicolo_criterion::compile::Compiled>,
     admitted: HashMap<String, Admitted>,
     dependencies: String,
     /// Entries that the last checkpoint of this session covers.
@@ -118,6 +120,7 @@ impl Session {
             rust: None,
             host: None,
             toolchain: None,
+            cells: std::collections::HashMap::new(),
             admitted: HashMap::new(),
             dependencies: String::new(),
             covered: 0,

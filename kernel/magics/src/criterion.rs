@@ -56,8 +56,8 @@ use std::path::PathBuf;
 ///
 /// The verdict is pass_if(condition) or inconclusive(), followed by .because(text), .figure(name, unit, &accumulator)
 /// at least once, and .spread(name, unit, &spread, Some(threshold)) for a picture, whose classes are its own. A figure
-/// may also be a number, &(a / b), or a count with the rows behind it, &(&state.count, &state.rows). A figure that is not finite (an
-/// accumulator that saw no row) makes the whole answer an error, never a pass. Parameters may name the range that means
+/// may also be a number, &(a / b), or a count with the rows behind it, &(&state.count, &state.rows). A figure that is not finite (a
+/// Mean, Lowest or Highest that saw no row) makes the whole answer an error, never a pass. Parameters may name the range that means
 /// something: floor["unitless", -1.0..=1.0] "…"; they are numbers (f64), their names letters, digits and _. After `meaning`
 /// may come `version: "1.0.0",`; lines that begin with //! describe the whole. State holds accumulators only.
 ///

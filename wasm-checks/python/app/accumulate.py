@@ -100,6 +100,9 @@ class Accumulator:
     def _not_a_number(self, *_):
         raise TypeError(f"an accumulator is no number: write `.value`, the number of this {type(self).__name__}")
 
+    # By identity none would ever equal a number.
+    __eq__ = __ne__ = _not_a_number
+    __hash__ = object.__hash__
     __lt__ = __le__ = __gt__ = __ge__ = __add__ = __radd__ = __sub__ = __rsub__ = _not_a_number
     __mul__ = __rmul__ = __truediv__ = __rtruediv__ = __float__ = __bool__ = _not_a_number
 
@@ -213,7 +216,8 @@ class Mean(Accumulator):
 
     @property
     def value(self):
-        return self._sum.value / self._count if self._count else 0.0
+        # A mean of nothing makes the answer an error and never a figure.
+        return self._sum.value / self._count if self._count else nan
 
     def save(self, into):
         self._sum.save(into)

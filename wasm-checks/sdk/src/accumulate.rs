@@ -183,9 +183,9 @@ impl Mean {
         self.count.add();
     }
 
-    /// The mean; 0 before the first value.
+    /// The mean; NaN before the first value, so that a mean of nothing makes the answer an error and never a figure.
     pub fn value(&self) -> f64 {
-        if self.count.value() == 0 { 0.0 } else { self.sum.value() / self.count.value() as f64 }
+        if self.count.value() == 0 { f64::NAN } else { self.sum.value() / self.count.value() as f64 }
     }
 }
 

@@ -475,7 +475,7 @@ fn judge(cases: Vec<(&'static str, &'static str, &'static str, String)>, what: &
     let mut court = Court::new();
     for (name, kind, says, source) in cases {
         court.judge(&Attack::new(name, kind, says), |host| {
-            let compiled = compile::compile(&toolchain, "attack", &source, None, &|| false)?;
+            let compiled = compile::compile(&toolchain, "attack", &source, &|| false)?;
             run(host, "attack", &compiled.component, &[])
         });
     }
@@ -508,7 +508,7 @@ fn a_flood_of_errors_is_shown_by_its_first_ones() {
     let cache = std::env::temp_dir().join(format!("fascicolo-test-flood-{}", std::process::id()));
     let toolchain = Toolchain::prepare(&cache, &|_| {}).unwrap();
     for source in ["const _: U = x;\n".repeat(500), format!("compile_error!(\"{}\");", "e".repeat(100_000))] {
-        match compile::compile(&toolchain, "flood", &cell(&source, "", ""), None, &|| false) {
+        match compile::compile(&toolchain, "flood", &cell(&source, "", ""), &|| false) {
             Err(CriterionError::DoesNotCompile { diagnostics, .. }) => {
                 let bytes: usize = diagnostics.iter().map(|d| d.rendered.len() + d.message.len()).sum();
                 assert!((1..=20).contains(&diagnostics.len()) && bytes < 200_000, "{}, {bytes}", diagnostics.len());

@@ -58,7 +58,9 @@ fn event(payload: &[u8], raw: &mut Raw) -> Option<()> {
                 let mut row = vec![None; column + 1];
                 row[0] = Some(step);
                 row[column] = Some(value);
-                raw.rows.push(row);
+                if !raw.push(row) {
+                    return None;
+                }
             }
         }
     }

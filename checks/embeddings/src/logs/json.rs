@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::Raw;
+use super::{MOST_CELLS, Raw};
 
 /// Reads a log. Members of objects inside are named with a dot: `train.loss`.
 pub(super) fn read(content: &[u8]) -> Result<Raw, String> {
@@ -23,7 +23,9 @@ pub(super) fn read(content: &[u8]) -> Result<Raw, String> {
         }
         let mut row = Vec::new();
         members("", &value, &mut raw, &mut row);
-        raw.rows.push(row);
+        if !raw.push(row) {
+            return Err(format!("line {} brings it beyond {MOST_CELLS} numbers and gaps in all columns", number + 1));
+        }
     }
     Ok(raw)
 }

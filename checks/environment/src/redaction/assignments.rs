@@ -16,9 +16,11 @@ pub(super) const ASSIGNED: &str = concat!(
     r#"(?P<bare>[^\s"'`,;&|(){}<>\[\]\\=:][^\s"'`,;&|(){}<>\[\]\\]*)(?P<open>[(\[{]?))"#,
 );
 
-/// `--password value`, `--api-key 'a value'`: an option of a command line and its value after one blank.
+/// `--password value`, `--api-key 'a value'`, `"--token", "value"`: an option of a command line and its value after one
+/// blank, or as the next of a list of texts.
 pub(super) const OPTION: &str = concat!(
-    r#"(?i)--(?:[a-z0-9]+[_\-])*(?:password|passwd|passphrase|secret|token|(?:api|access|secret|auth)[_\-]?key) "#,
+    r#"(?i)--(?:[a-z0-9]+[_\-])*(?:password|passwd|passphrase|secret|token|(?:api|access|secret|auth)[_\-]?key)"#,
+    r#"(?: |\\?["'][ \t]*,[ \t]*\\?)"#,
     r#"(?:"(?P<double>[^"\r\n]*)"|'(?P<single>[^'\r\n]*)'|(?P<secret>[^\s"'`\-<\[{$(][^\s"'`]*))"#,
 );
 

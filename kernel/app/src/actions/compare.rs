@@ -161,7 +161,9 @@ pub(super) fn perform_as(
         },
     };
     let late = terms.seal.as_ref().and_then(|seal| ledger::late(&*session.dossier, name, seal, &content, before));
-    let post_hoc_because = if args.explore { None } else { terms.changed.clone().or(late) };
+    let seal = terms.seal.as_ref().filter(|_| resuming.is_some());
+    let resumed = seal.and_then(|seal| ledger::resumed_before(&*session.dossier, seal));
+    let post_hoc_because = if args.explore { None } else { terms.changed.clone().or(late).or(resumed) };
     let given = Given {
         args,
         name,
@@ -606,8 +608,11 @@ impl Given<'_> {
         let of_itself =
             files::same_place(&session.resolve(&self.args.reference), &session.resolve(&self.args.candidate));
         let mut notes = Vec::new();
+        let partly = comparison.scalars().is_some_and(|(_, sparse)| !sparse.is_empty());
+        let compared = if partly { " that was compared" } else { "" };
         if self.resuming.is_some() && (of == to || self.content.rows.is_none()) {
-            notes.push("every scalar of every step is the uninterrupted training's own, bit for bit".to_owned());
+            notes
+                .push(format!("every scalar{compared} of every step is the uninterrupted training's own, bit for bit"));
         } else if of_itself {
             notes.push("this compares a file with itself".to_owned());
         } else if of == to {
@@ -616,7 +621,7 @@ impl Given<'_> {
                     .to_owned(),
             );
         } else if self.content.rows.is_none() && comparison.scalars().is_some() {
-            notes.push("every scalar of every step is the reference's own, bit for bit".to_owned());
+            notes.push(format!("every scalar{compared} of every step is the reference's own, bit for bit"));
         } else if self.content.rows.is_none() {
             let what = if read.candidate.label.is_some() { "ids and vectors" } else { "rows" };
             notes.push(format!("the candidate's {what} are the reference's own, bit for bit, written in another way"));
@@ -628,8 +633,10 @@ impl Given<'_> {
             ));
         }
         if let Some((_, sparse)) = comparison.scalars().filter(|(_, sparse)| !sparse.is_empty()) {
-            notes
-                .push(format!("not compared, because not every step of the reference has them: {}", sparse.join(", ")));
+            notes.push(format!(
+                "not compared, because not every step of the reference has a number for them: {}",
+                sparse.join(", ")
+            ));
         }
         notes.extend(self.resuming.iter().flat_map(|resuming| resuming.notes.iter().cloned()));
         if let (Verdict::Pass, Judged::Finished(finished)) = (self.verdict, judged) {
@@ -700,7 +707,7 @@ impl Given<'_> {
             "criterion": self.name, "digest": self.digest, "parameters": parameters,
             "declare": self.terms.seal.as_ref().map(|s| s.entry), "attempts": attempts,
             "expect": result["expect"], "met": result["met"], "content": self.content.rows,
-            "of_itself": of_itself,
+            "of_itself": of_itself, "resumed": self.resuming.is_some(),
         });
         Ok(Fact { body, result, reads: [reference, candidate].concat(), ..Fact::default() })
     }

@@ -32,7 +32,7 @@ pub fn perform(
         ));
     }
     let made = match &args.component {
-        Some(path) => take(session, name, path, args.sha256.as_deref())?,
+        Some(path) => take(session, name, path, args.sha256.as_deref(), front)?,
         None => make(session, name, args.lang, body, front)?,
     };
     define(session, name, made, place)
@@ -129,9 +129,13 @@ fn make(
             let toolchain = session.toolchain(front)?;
             front.progress(&format!("compiling criterion {name}"), None);
             let interrupt = session.interrupt.clone();
-            let compiled = compile::compile(&toolchain, name, body, Some(&crate::session::cache_folder()), &|| {
-                interrupt.is_raised()
-            })?;
+            // In memory alone: a folder of components could be written by any code of this user.
+            let cell = (name.to_owned(), body.to_owned());
+            let compiled = match session.cells.get(&cell) {
+                Some(compiled) => compiled.clone(),
+                None => compile::compile(&toolchain, name, body, &|| interrupt.is_raised())?,
+            };
+            session.cells.insert(cell, compiled.clone());
             let about = json!({
                 "rustc": toolchain.version, "sdk_digest": toolchain.sdk_digest,
                 "confinement": compiled.confinement.name(),
@@ -139,6 +143,14 @@ fn make(
             (compiled.component, about)
         }
         Language::Python => {
+            // What is sealed is this very text, comments and all, and no export can map folders in it.
+            if fascicolo_environment::Personal::here().places().replaced(body) != body {
+                return Err(Failure::refused(
+                    "place_in_source",
+                    format!("the source of criterion `{name}` names your home folder"),
+                    "take it out: the source is sealed as it stands, and travels with the case file",
+                ));
+            }
             let script = python::Script::new(name, body)?;
             if !session.host()?.has_python() {
                 front.stream(Stream::Stderr, "compiling the Python host, once for this version of the program\n");
@@ -154,7 +166,13 @@ fn make(
 }
 
 /// Takes a ready component.
-fn take(session: &mut Session, name: &str, path: &Path, sha256: Option<&str>) -> Result<Made, Failure> {
+fn take(
+    session: &mut Session,
+    name: &str,
+    path: &Path,
+    sha256: Option<&str>,
+    front: &dyn FrontEnd,
+) -> Result<Made, Failure> {
     compile::check_name(name)?;
     let path = session.resolve(path);
     let unreadable = |e: std::io::Error| Failure {
@@ -168,6 +186,20 @@ fn take(session: &mut Session, name: &str, path: &Path, sha256: Option<&str>) ->
     let has = digest(&component);
     if let Some(wants) = sha256.filter(|wants| *wants != has) {
         return Err(CriterionError::OtherDigest { name: name.to_owned(), wants: wants.to_owned(), has }.into());
+    }
+    let text = String::from_utf8_lossy(&component);
+    let masked = fascicolo_environment::mask(&text).count();
+    if masked > 0 {
+        return Err(Failure::refused(
+            "secret_in_source",
+            format!("component `{name}` holds {masked} text(s) that look like a secret"),
+            "build it without them: the component travels with the case file",
+        ));
+    }
+    if fascicolo_environment::Personal::here().places().replaced(&text) != text {
+        let what = "note: the component names your home folder, and goes into the case file as it is; \
+                    `--remap-path-prefix` keeps a compiler from that\n";
+        front.stream(Stream::Stderr, what);
     }
     let about = json!({ "sha256_given": sha256.is_some() });
     let reads = vec![FileSeen { role: "component".to_owned(), sha256: has, bytes: component.len() as u64 }];

@@ -76,9 +76,22 @@ pub fn stamp(path: &Path) -> Vec<Stamp> {
         .collect()
 }
 
-/// Whether two paths lead to one file or folder.
+/// Whether two paths lead to one file or folder, through whatever links.
 pub fn same_place(a: &Path, b: &Path) -> bool {
-    a == b || matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b)
+    a == b
+        || matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b)
+        || matches!((inode(a), inode(b)), (Some(a), Some(b)) if a == b)
+}
+
+#[cfg(unix)]
+fn inode(path: &Path) -> Option<(u64, u64)> {
+    use std::os::unix::fs::MetadataExt;
+    std::fs::metadata(path).ok().map(|m| (m.dev(), m.ino()))
+}
+
+#[cfg(not(unix))]
+fn inode(_path: &Path) -> Option<(u64, u64)> {
+    None
 }
 
 /// A path for people: as the user wrote it.
