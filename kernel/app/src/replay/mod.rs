@@ -180,6 +180,9 @@ impl Isolation {
                 .map(PathBuf::from)
                 .to_vec();
         readable.extend(rustup.clone().into_iter().chain(cargo));
+        // Where cargo itself was found: another CARGO_HOME does not move rustup's programs.
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        readable.extend(std::env::split_paths(&path).find(|folder| folder.join("cargo").is_file()));
         readable.extend(std::env::current_exe().ok());
         readable.extend(interpreter());
         readable.retain(|path| path.exists());
