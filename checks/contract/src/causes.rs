@@ -67,6 +67,11 @@ pub struct Causes {
     constant: bool,
 }
 
+/// ‖c − r‖
+fn distance(r: &[f64], c: &[f64]) -> f64 {
+    r.iter().zip(c).map(|(r, c)| (c - r) * (c - r)).sum::<f64>().sqrt()
+}
+
 /// How many values of a side a narrower type would hold exactly.
 #[derive(Debug, Clone, Copy, Default)]
 struct Grid {
@@ -138,7 +143,7 @@ impl Causes {
             read(&batch.candidate, row, self.dims, &mut c);
             self.rows += 1;
             let (nr, nc) = (length(&r), length(&c));
-            let apart = r.iter().zip(&c).map(|(r, c)| (c - r) * (c - r)).sum::<f64>().sqrt();
+            let apart = distance(&r, &c);
             if nr > 0.0 && nc > 0.0 {
                 widen(&mut self.cosine, cosine(&r, nr, &c, nc));
                 widen(&mut self.ratio, nc / nr);
@@ -198,7 +203,7 @@ impl Causes {
                 continue;
             }
             for sought in self.sought.iter_mut().take(most) {
-                let apart = r.iter().zip(&sought.candidate).map(|(r, c)| (c - r) * (c - r)).sum::<f64>().sqrt() / nr;
+                let apart = distance(&r, &sought.candidate) / nr;
                 if apart > CARRIED || batch.ids.get(row) == sought.id {
                     continue;
                 }

@@ -133,9 +133,12 @@ fn make(
             let cell = (name.to_owned(), body.to_owned());
             let compiled = match session.cells.get(&cell) {
                 Some(compiled) => compiled.clone(),
-                None => compile::compile(&toolchain, name, body, &|| interrupt.is_raised())?,
+                None => {
+                    let compiled = compile::compile(&toolchain, name, body, &|| interrupt.is_raised())?;
+                    session.cells.insert(cell, compiled.clone());
+                    compiled
+                }
             };
-            session.cells.insert(cell, compiled.clone());
             let about = json!({
                 "rustc": toolchain.version, "sdk_digest": toolchain.sdk_digest,
                 "confinement": compiled.confinement.name(),
